@@ -1,0 +1,1 @@
+"""The assistant platform: one layer, imports only ever point down."""

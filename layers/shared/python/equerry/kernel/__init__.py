@@ -1,0 +1,1 @@
+"""Primitives that every layer may use; imports nothing of ours."""
