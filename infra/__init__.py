@@ -1,0 +1,1 @@
+"""The CDK app: typed configuration in, stacks out."""
