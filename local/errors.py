@@ -1,0 +1,25 @@
+"""What can go wrong on a developer's machine, each with what to do about it."""
+
+
+class LocalError(Exception):
+    """A failure we foresaw. `str()` is one line for a person; `remedy` says what to do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class MissingTool(LocalError):
+    """A program that has to be on the machine is not."""
+
+
+class PortTaken(LocalError):
+    """Another program listens where a part of the stack should."""
+
+
+class PartFailed(LocalError):
+    """A part of the stack did not start, or died."""
+
+
+class NotRunning(LocalError):
+    """The stack is not up."""

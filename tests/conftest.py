@@ -1,0 +1,59 @@
+"""Doors closed for every test: no network but this machine's, no real credentials, no metadata service."""
+
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local.ports import find_free_port
+from local.postgres import EmbeddedPostgres
+
+DUMMIES = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "POWERTOOLS_TRACE_DISABLED": "true",
+}
+REAL_CREDENTIALS = (
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+)
+LOOPBACK = ("127.", "::1", "localhost")
+
+os.environ.update(DUMMIES)
+for name in REAL_CREDENTIALS:
+    os.environ.pop(name, None)
+
+
+class NetworkClosed(RuntimeError):
+    """A test tried to leave this machine."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _closed_network() -> Iterator[None]:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not str(address[0]).startswith(LOOPBACK):
+            raise NetworkClosed(f"a test tried to connect to {address}")
+        connect(self, address)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", guarded)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    """A PostgreSQL of this session's own, empty but for the owner's database."""
+    folder = tmp_path_factory.mktemp("postgres")
+    with EmbeddedPostgres(folder, find_free_port(), durable=False) as server:
+        yield server
