@@ -1,0 +1,1 @@
+"""The only layer that names a vendor: one folder each, behind ports."""

@@ -1,0 +1,1 @@
+"""Server-driven delivery, free of any transport."""

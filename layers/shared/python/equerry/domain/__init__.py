@@ -1,0 +1,1 @@
+"""Entities and policies of the product; no input, no output."""

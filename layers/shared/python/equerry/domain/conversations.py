@@ -1,0 +1,114 @@
+"""Conversations, their messages and the runs that answer them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from equerry.channel.events import CitationRef, ExecutionMode, StopReason
+from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
+from equerry.kernel.kinds import entity, record, value
+from equerry.kernel.usage import Usage
+
+RunStatus = Literal["queued", "running", "ended"]
+
+
+@entity
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation; only its creator reads it."""
+
+    conversation_id: ConversationId
+    profile: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@record
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptMessage:
+    """A message that was said; `text` may hold citation markers that `citations` resolves."""
+
+    message_id: MessageId
+    role: Literal["user", "assistant"]
+    text: str
+    run_id: RunId
+    created_at: datetime
+    citations: tuple[CitationRef, ...] = ()
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Which model served a run."""
+
+    provider: str
+    model: str
+
+
+@entity
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One turn's execution, from its acceptance to its one end.
+
+    Attributes:
+        provider_started: a request has gone to a model; from here a redelivery never repeats it.
+        mode_reason: why this mode was chosen, for whoever explains the run.
+        last_seq: of its last envelope, 0 until it ends.
+    """
+
+    run_id: RunId
+    conversation_id: ConversationId
+    user_message_id: MessageId
+    assistant_message_id: MessageId
+    profile: str
+    mode: ExecutionMode
+    mode_reason: str
+    created_at: datetime
+    status: RunStatus = "queued"
+    provider_started: bool = False
+    profile_version: str | None = None
+    model: ModelChoice | None = None
+    stop_reason: StopReason | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    last_seq: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@record
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAction:
+    """One tool call for the audit: redacted arguments and a summary, never content."""
+
+    call_id: ToolCallId
+    tool: str
+    arguments: dict[str, object]
+    ok: bool
+    summary: str | None
+    duration_ms: int
+
+
+@record
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """How a run ended: all that its last transaction writes.
+
+    Attributes:
+        text: the answer, possibly partial; blank when nothing was said, and then no message is kept.
+        passages_retrieved: what the run had in its context, so that a complaint can be traced.
+    """
+
+    stop_reason: StopReason
+    usage: Usage
+    last_seq: int
+    ended_at: datetime
+    text: str = ""
+    citations: tuple[CitationRef, ...] = ()
+    citations_removed: int = 0
+    passages_retrieved: tuple[str, ...] = ()
+    actions: tuple[ToolAction, ...] = ()
+    error_code: str | None = None
+    error_message: str | None = None

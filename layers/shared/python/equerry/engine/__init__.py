@@ -1,0 +1,1 @@
+"""The model-and-tools loop, free of any vendor."""

@@ -1,0 +1,75 @@
+"""What a model reads and writes: messages made of blocks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from equerry.kernel.identifiers import ToolCallId
+from equerry.kernel.kinds import value
+
+
+@value
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Words; never empty or blank, which several providers refuse."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError("a text block must not be blank")
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallBlock:
+    """The model asks for a tool; `arguments` is what it sent, not yet validated."""
+
+    call_id: ToolCallId
+    tool: str
+    arguments: Mapping[str, object]
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultBlock:
+    """What a tool answered; `content` is never blank."""
+
+    call_id: ToolCallId
+    content: str
+    ok: bool = True
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueBlock:
+    """A provider's own state (a reasoning signature), echoed to that provider only and read by no one."""
+
+    provider: str
+    payload: str
+
+
+Block = TextBlock | ToolCallBlock | ToolResultBlock | OpaqueBlock
+
+
+@value
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One side's contribution; `blocks` is in order and never empty."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            raise ValueError(f"a {self.role} message needs at least one block")
+
+    @property
+    def text(self) -> str:
+        """The words alone, in order."""
+        return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCallBlock, ...]:
+        """The tools asked for, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolCallBlock))

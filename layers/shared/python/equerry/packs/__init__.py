@@ -1,0 +1,1 @@
+"""Tool packs: what an assistant can be given to do."""

@@ -1,0 +1,19 @@
+"""Bearer tokens."""
+
+from typing import Protocol
+
+from equerry.domain.principal import Principal
+
+
+class IdentityPort(Protocol):
+    """Verifies tokens against the issuer's published keys."""
+
+    def verify(self, token: str) -> Principal:
+        """Return who the token speaks for.
+
+        Raises:
+            Unauthenticated: not verifiable, expired, for another audience, or with claims that do not fit.
+            Refused: verified, but of no organisation (code `organisation_required`).
+            Unavailable: the issuer's keys cannot be had.
+        """
+        ...

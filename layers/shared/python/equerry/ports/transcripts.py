@@ -1,0 +1,68 @@
+"""Conversations, messages and runs: the truth about what was said."""
+
+from typing import Protocol
+
+from equerry.domain.conversations import Conversation, ModelChoice, Run, RunEnd, TranscriptMessage
+from equerry.domain.principal import Scope
+from equerry.kernel.identifiers import ConversationId, RunId
+
+
+class TranscriptPort(Protocol):
+    """Conversations as their creator sees them; anyone else's is NotFound, exactly like an unknown one."""
+
+    def create_conversation(self, scope: Scope, conversation: Conversation) -> None: ...
+
+    def list_conversations(self, scope: Scope, *, limit: int) -> tuple[Conversation, ...]:
+        """Return the scope's conversations, last changed first."""
+        ...
+
+    def fetch_conversation(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
+        """Raises NotFound: see the class."""
+        ...
+
+    def list_messages(
+        self, scope: Scope, conversation_id: ConversationId, *, limit: int
+    ) -> tuple[TranscriptMessage, ...]:
+        """Return the last `limit` messages, oldest first; NotFound as above."""
+        ...
+
+    def find_active_run(self, scope: Scope, conversation_id: ConversationId) -> RunId | None:
+        """Return the run that has not ended, if any; NotFound as above."""
+        ...
+
+    def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
+        """Write the person's message and the queued run in one transaction, and touch the conversation.
+
+        A conversation without a title takes one from the question. Safe to repeat with the same run.
+
+        Raises:
+            NotFound: no such conversation for this scope; nothing was written.
+        """
+        ...
+
+
+class RunPort(Protocol):
+    """Runs, written only by whoever holds the conversation's lease."""
+
+    def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
+        """Raises NotFound: unknown, or not this scope's."""
+        ...
+
+    def find_answer(self, scope: Scope, run_id: RunId) -> TranscriptMessage | None:
+        """Return the assistant's message of a run that has ended with one."""
+        ...
+
+    def start_run(self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice) -> None:
+        """Record that the run is running; changes nothing once it has ended."""
+        ...
+
+    def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
+        """Record, before the first request leaves, that a provider may be charged for this run."""
+        ...
+
+    def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
+        """Write the answer, the tool actions and the run's end in one transaction.
+
+        Returns False, changing nothing, if the run has already ended.
+        """
+        ...

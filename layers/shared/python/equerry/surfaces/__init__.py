@@ -1,0 +1,1 @@
+"""Wire forms: events decoded, answers encoded, failures given a status."""
