@@ -1,0 +1,83 @@
+/** What the HTTP API returns. Times are ISO 8601 in UTC. */
+
+import type { Ref, Usage } from "./envelopes";
+
+export interface ConversationSummary {
+  conversationId: string;
+  title: string | null;
+  profile: string;
+  createdAt: string;
+  updatedAt?: string;
+}
+
+export interface StoredMessage {
+  messageId: string;
+  role: "user" | "assistant";
+  text: string;
+  citations: Ref[];
+  runId: string | null;
+  createdAt: string;
+}
+
+export interface Conversation extends ConversationSummary {
+  /** The run that is answering now, if one is. */
+  activeRunId: string | null;
+  messages: StoredMessage[];
+}
+
+export interface Acknowledgement {
+  runId: string;
+  conversationId: string;
+  messageIds: { user: string; assistant: string };
+  mode: "queued" | "inline";
+}
+
+export interface Run {
+  runId: string;
+  conversationId: string;
+  status: "queued" | "running" | "ended";
+  stopReason: string | null;
+  usage: Usage | null;
+  message: { messageId: string; text: string; citations: Ref[] } | null;
+  error: { code: string; message: string } | null;
+  lastSeq: number;
+}
+
+export interface EnvelopePage {
+  envelopes: unknown[];
+  gap: { after: number; next: number } | null;
+  ended: boolean;
+}
+
+export interface Ticket {
+  ticket: string;
+  webSocketUrl: string;
+}
+
+export interface Passage {
+  passageId: string;
+  documentId: string;
+  title: string;
+  headingPath: string[];
+  text: string;
+  sourcePath: string;
+  corpusId: string;
+  version: number | string;
+}
+
+export interface Corpus {
+  corpusId: string;
+  name: string;
+  documents: number;
+  passages: number;
+  pending: number;
+  failed: number;
+  updatedAt: string | null;
+}
+
+/** Something the reader did or met that the service should know of. */
+export interface Interaction {
+  kind: string;
+  runId?: string;
+  data?: Record<string, unknown>;
+}
