@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-import shutil
 import signal
 import ssl
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 from local.certificate import ensure_certificate
 from local.errors import PartFailed
 from local.places import ACCOUNT, REGION, ROOT, Places
+from local.tether import tether
 
 HEALTH = "/_ministack/health"
 START_TIMEOUT_S = 30.0
@@ -46,6 +46,7 @@ class Emulator:
     name = "AWS emulator"
 
     def __init__(self, places: Places) -> None:
+        self.port = places.emulator
         self._places = places
         self._process: subprocess.Popen[bytes] | None = None
         self.log = places.logs / "emulator.log"
@@ -57,11 +58,10 @@ class Emulator:
             PartFailed: it died or did not answer within 30 s.
         """
         programs = ensure_environment()
-        tether = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*tether, str(programs / "ministack")],
+                [*tether(), str(programs / "ministack")],
                 env=self._environment(programs),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

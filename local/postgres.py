@@ -46,13 +46,22 @@ class EmbeddedPostgres:
         folder: holds the data, passwords and log; created if absent.
         port: loopback port.
         durable: False skips fsync, for databases that a test throws away.
+        log: the server's log; `postgres.log` in the folder by default.
     """
 
+    name = "PostgreSQL"
+
     def __init__(
-        self, folder: Path, port: int, *, durable: bool = True, launch: Launch | None = None
+        self,
+        folder: Path,
+        port: int,
+        *,
+        durable: bool = True,
+        launch: Launch | None = None,
+        log: Path | None = None,
     ) -> None:
         self.port = port
-        self.log = folder / "postgres.log"
+        self.log = log or folder / "postgres.log"
         self._folder = folder
         self._durable = durable
         self._launch = launch or find_launch()
@@ -95,6 +104,7 @@ class EmbeddedPostgres:
         command = self._launch.command(
             self._binaries / "postgres", "-D", self._data, *self._settings(), end_with_parent=True
         )
+        self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
@@ -117,6 +127,11 @@ class EmbeddedPostgres:
             self._process.kill()
             self._process.wait()
         self._process = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while it runs."""
+        return self._process.pid if self._process else None
 
     @property
     def exit_code(self) -> int | None:

@@ -8,7 +8,6 @@ import httpx
 import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -66,10 +65,11 @@ class Proxy:
         self._places = places
         self._client = client
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Pass one request on; 503 before the first deployment, 502 while the emulator is away."""
         api_id = find_api_id(self._places)
         if api_id is None:
-            raise HTTPException(503, "the stack is not deployed yet: run `make up`")
+            return _problem(503, "the stack is not deployed yet: run `make up`")
         url = httpx.URL(self._places.aws_url).copy_with(
             path=request.url.path, query=request.url.query.encode() or None
         )
@@ -80,7 +80,7 @@ class Proxy:
         try:
             answer = await self._client.send(sent, stream=True)
         except httpx.TransportError:
-            raise HTTPException(502, "the emulated API does not answer: see `make status`") from None
+            return _problem(502, "the emulated API does not answer: see `make status`")
         passed = StreamingResponse(
             answer.aiter_raw(), status_code=answer.status_code, background=BackgroundTask(answer.aclose)
         )
@@ -122,7 +122,7 @@ def build_app(places: Places, people: tuple[Person, ...], page: Path = PAGE) -> 
     return Starlette(
         routes=[
             Route("/config.json", answer_config),
-            Route("/api/assistant/{rest:path}", Proxy(places, client), methods=METHODS),
+            Route("/api/assistant/{rest:path}", Proxy(places, client).answer, methods=METHODS),
             Mount("/", StaticFiles(directory=page, html=True, check_dir=False)),
         ],
         middleware=[
@@ -131,6 +131,17 @@ def build_app(places: Places, people: tuple[Person, ...], page: Path = PAGE) -> 
         ],
         lifespan=lifespan,
     )
+
+
+def _problem(status: int, detail: str) -> Response:
+    content = {
+        "type": "about:blank",
+        "title": "Unavailable",
+        "status": status,
+        "detail": detail,
+        "code": "unavailable",
+    }
+    return JSONResponse(content, status_code=status, media_type="application/problem+json")
 
 
 def main() -> None:

@@ -1,0 +1,77 @@
+"""How the tools on this machine speak to the emulator, and to nothing else."""
+
+import os
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from local.places import ACCOUNT, REGION, Places
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+CREDENTIAL = "test"
+INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PACKAGE_TOOLS = ("PIP_", "UV_", "NPM_", "npm_")
+
+
+def build_environment(places: Places) -> dict[str, str]:
+    """Return the environment of a command-line tool that works on the emulator.
+
+    Nothing of the developer's own AWS set-up is in it. Package registries are: synth installs wheels.
+    """
+    kept = {
+        name: text
+        for name, text in os.environ.items()
+        if name.upper() in INHERITED or name.startswith(PACKAGE_TOOLS)
+    }
+    pointed = {
+        "AWS_ENDPOINT_URL": places.aws_url,
+        "AWS_ACCESS_KEY_ID": CREDENTIAL,
+        "AWS_SECRET_ACCESS_KEY": CREDENTIAL,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+        "CDK_DEFAULT_REGION": REGION,
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CI": "1",
+    }
+    if places.enforce_iam:
+        pointed |= {"AWS_CA_BUNDLE": str(places.certificate), "NODE_EXTRA_CA_CERTS": str(places.certificate)}
+    return kept | pointed
+
+
+def build_session(places: Places) -> "Session":
+    """Return clients for the emulator."""
+    return Session(places)
+
+
+class Session:
+    """AWS clients that can reach the emulator only: address and credentials are given, never looked up."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._session = boto3.Session(CREDENTIAL, CREDENTIAL, region_name=REGION)
+        self._config = Config(retries={"max_attempts": 2}, connect_timeout=5, proxies={})
+
+    @property
+    def verify(self) -> str | bool:
+        """What a client checks the emulator's certificate against."""
+        return str(self._places.certificate) if self._places.enforce_iam else False
+
+    @property
+    def cloudformation(self) -> "CloudFormationClient":
+        """Stacks."""
+        return self._session.client(
+            "cloudformation", endpoint_url=self._places.aws_url, verify=self.verify, config=self._config
+        )
+
+    @property
+    def secrets(self) -> "SecretsManagerClient":
+        """Secrets."""
+        return self._session.client(
+            "secretsmanager", endpoint_url=self._places.aws_url, verify=self.verify, config=self._config
+        )

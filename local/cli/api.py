@@ -1,0 +1,153 @@
+"""The HTTP API as the command line uses it."""
+
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import httpx
+
+from local.endpoints import load_endpoints
+from local.errors import LocalError, NotRunning
+from local.issuer import build_mint
+from local.places import Places
+from local.tokens import Person, load_people
+
+PREFIX = "/api/assistant"
+TIMEOUT = httpx.Timeout(40, connect=5)
+
+
+class ApiRefused(LocalError):
+    """The API answered with a problem; `code` is its stable name."""
+
+    def __init__(self, message: str, *, code: str, status: int, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.code = code
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which deployment to speak to, and as whom."""
+
+    url: str
+    headers: Mapping[str, str]
+    token: str
+    trust: ssl.SSLContext | None = None
+    local: bool = True
+
+
+def find_target(user: str, environ: Mapping[str, str] = os.environ) -> Target:
+    """Return EQUERRY_URL with EQUERRY_TOKEN if set, the local stack as a demo user otherwise.
+
+    Raises:
+        LocalError: only one of the two is set, or no demo user has that name.
+        NotRunning: there is no local stack.
+    """
+    url, token = environ.get("EQUERRY_URL"), environ.get("EQUERRY_TOKEN")
+    if url and token:
+        return Target(url=url.rstrip("/").removesuffix(PREFIX), headers={}, token=token, local=False)
+    if url or token:
+        raise LocalError(
+            "EQUERRY_URL and EQUERRY_TOKEN belong together", "set both, or neither for the local stack"
+        )
+    places = Places.from_env(environ)
+    endpoints = load_endpoints(places)
+    person = find_person(user, load_people())
+    signed, _ = build_mint(places).sign(person)
+    trust = ssl.create_default_context(cafile=str(places.certificate)) if places.enforce_iam else None
+    return Target(url=endpoints.http_url, headers=endpoints.headers, token=signed, trust=trust)
+
+
+def find_person(user: str, people: tuple[Person, ...]) -> Person:
+    """Return the demo user of that name; raises LocalError naming those there are."""
+    for person in people:
+        if person.user_id == user:
+            return person
+    known = ", ".join(person.user_id for person in people)
+    raise LocalError(f"there is no demo user {user!r}", f"use one of {known} (local/users.toml)")
+
+
+class Api:
+    """Calls under one identity; a refusal is an ApiRefused, silence a NotRunning."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._client = httpx.Client(
+            base_url=target.url + PREFIX,
+            headers={**target.headers, "Authorization": f"Bearer {target.token}"},
+            timeout=TIMEOUT,
+            verify=target.trust or True,
+            trust_env=not target.local,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """Read a resource."""
+        return self._call("GET", path, params=query)
+
+    def post(self, path: str, content: object = None) -> Any:
+        """Send a resource."""
+        return self._call("POST", path, json={} if content is None else content)
+
+    def delete(self, path: str) -> Any:
+        """Remove a resource."""
+        return self._call("DELETE", path)
+
+    def put_bytes(self, url: str, content: bytes, headers: Mapping[str, str]) -> None:
+        """Upload to a presigned address, which carries its own authority: the token stays here."""
+        with _reaching(url):
+            answer = httpx.put(
+                url, content=content, headers=dict(headers), timeout=TIMEOUT, verify=self.target.trust or True
+            )
+        if not answer.is_success:
+            raise ApiRefused(
+                f"the upload was refused ({answer.status_code})", code="upload", status=answer.status_code
+            )
+
+    def _call(self, method: str, path: str, **options: Any) -> Any:
+        with _reaching(self.target.url):
+            answer = self._client.request(method, path, **options)
+        if answer.is_success:
+            return answer.json() if answer.content else None
+        raise _to_error(answer)
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx.TimeoutException:
+        raise LocalError(
+            f"{url} did not answer in time", "try again; `equerry local status` tells how the stack is"
+        ) from None
+    except httpx.TransportError as error:
+        raise NotRunning(f"{url} cannot be reached ({error})", "make up") from None
+
+
+def _to_error(answer: httpx.Response) -> ApiRefused:
+    try:
+        problem = answer.json()
+    except ValueError:
+        problem = {}
+    code = str(problem.get("code", "unknown"))
+    detail = problem.get("detail") or problem.get("title") or problem.get("message") or answer.reason_phrase
+    reference = f" (reference {problem['reference']})" if problem.get("reference") else ""
+    return ApiRefused(
+        f"{detail}{reference}", code=code, status=answer.status_code, remedy=_advise(answer.status_code)
+    )
+
+
+def _advise(status: int) -> str:
+    if status == httpx.codes.UNAUTHORIZED:
+        return "the token is expired or not for this deployment; get a new one"
+    if status == httpx.codes.FORBIDDEN:
+        return "this needs the role admin: --user ada, or another token"
+    return ""

@@ -1,0 +1,105 @@
+"""`equerry ask`: a question, the answer as it is written, and where it comes from."""
+
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from local.cli.api import Api
+from local.cli.following import Envelope, follow
+from local.errors import LocalError
+
+GOOD_ENDS = ("end_turn", "abstained", "max_rounds", "max_tokens")
+TITLE_LENGTH = 80
+BRACKETS = str.maketrans("⟦⟧", "[]")
+
+Run = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Asks under one identity: progress goes to `status`, the answer to `answer`."""
+
+    api: Api
+    status: TextIO
+    answer: TextIO
+    quiet: bool = False
+
+    def require_documents(self) -> None:
+        """Check that there is something to answer from; raises LocalError that says how to index."""
+        if not any(
+            corpus["documents"] or corpus["pending"] for corpus in self.api.get("/corpora")["corpora"]
+        ):
+            raise LocalError("there are no documents to answer from yet", "equerry index PATH/TO/A/FOLDER")
+
+    def ask(self, question: str, conversation_id: str | None) -> Run:
+        """Put the question, show the answer while it comes, and return the ended run.
+
+        An interrupt from the keyboard cancels the run before it is passed on.
+        """
+        conversation = conversation_id or self._open_conversation(question)
+        accepted = self.api.post(f"/conversations/{conversation}/messages", {"text": question})
+        run_id = accepted["runId"]
+        try:
+            written = self._show(conversation, run_id)
+        except KeyboardInterrupt:
+            self.api.post(f"/runs/{run_id}/cancel")
+            self._say("cancelled")
+            raise
+        run: Run = self.api.get(f"/runs/{run_id}", wait=25)
+        self._finish(run, written)
+        return run
+
+    def _open_conversation(self, question: str) -> str:
+        return str(self.api.post("/conversations", {"title": question[:TITLE_LENGTH]})["conversationId"])
+
+    def _show(self, conversation: str, run_id: str) -> str:
+        written = ""
+        for envelope in follow(self.api, conversation, run_id):
+            if envelope["type"] == "token":
+                delta = str(envelope["payload"]["delta"])
+                written += delta
+                self._write(delta)
+            else:
+                self._tell(envelope)
+        return written
+
+    def _tell(self, envelope: Envelope) -> None:
+        payload = envelope["payload"]
+        if envelope["type"] in ("step", "tool_start"):
+            self._say(f"· {payload['label']}")
+        elif envelope["type"] == "tool_end" and payload.get("summary"):
+            self._say(f"  {payload['summary']}")
+        elif envelope["type"] == "error":
+            self._say(f"✗ {payload['message']}")
+
+    def _finish(self, run: Run, written: str) -> None:
+        if self.quiet:
+            return
+        message = run["message"] or {"text": "", "citations": []}
+        if message["text"].strip() != written.strip():
+            # Verification may have withdrawn a claim after it was shown; the stored answer is the answer.
+            self._write(("\n\nThe answer as it was kept:\n" if written.strip() else "") + message["text"])
+        self._write("\n")
+        if message["citations"]:
+            self._write("\nSources\n")
+        for ref in message["citations"]:
+            self._write(f"  [{ref['n']}] {describe(ref)}\n      “{' '.join(ref['quote'].split())}”\n")
+        if run["stopReason"] not in GOOD_ENDS:
+            error = run["error"] or {}
+            self._say(
+                f"✗ the turn ended early ({run['stopReason']}){': ' + error['message'] if error else ''}"
+            )
+
+    def _write(self, text: str) -> None:
+        if not self.quiet:
+            self.answer.write(text.translate(BRACKETS))
+            self.answer.flush()
+
+    def _say(self, line: str) -> None:
+        self.status.write(f"{line}\n")
+        self.status.flush()
+
+
+def describe(ref: dict[str, Any]) -> str:
+    """Return a source as one line: its title, the way to the passage in it, and its path."""
+    headings = [heading for heading in ref["headingPath"] if heading != ref["title"]]
+    return f"{' › '.join([ref['title'], *headings])} ({ref['sourcePath']})"

@@ -1,0 +1,139 @@
+"""`equerry index`: from a folder to published documents."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from local.cli.api import Api
+from local.cli.walking import Source
+from local.errors import LocalError
+
+BATCH = 200
+UPLOADS_AT_ONCE = 8
+POLL_S = 0.5
+PATIENCE_S = 180.0
+SETTLED = ("published", "failed")
+
+Document = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of each file; paths, except `failed`, which maps a path to the reason."""
+
+    new: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexer:
+    """Indexes files into one corpus. `tell` hears (settled, of how many) while the indexer works."""
+
+    api: Api
+    corpus: str
+    visible_to: tuple[str, ...]
+    tell: Callable[[int, int], None]
+    sleep: Callable[[float], None] = time.sleep
+
+    def index(self, sources: Sequence[Source], *, prune: bool) -> Outcome:
+        """Upload what is new or changed and wait until all of it is published or has failed.
+
+        Raises:
+            LocalError: nothing moved for three minutes.
+            ApiRefused: the caller may not index.
+        """
+        known = {document["path"]: document for document in self._list()}
+        outcome = Outcome()
+        waiting: dict[str, Source] = {}
+        for start in range(0, len(sources), BATCH):
+            waiting |= self._upload(sources[start : start + BATCH], known, outcome)
+        if prune:
+            self._prune(known, {source.path for source in sources}, outcome)
+        self._wait(waiting, outcome)
+        return outcome
+
+    def _upload(
+        self, batch: Sequence[Source], known: dict[str, Document], outcome: Outcome
+    ) -> dict[str, Source]:
+        visible = {"visibleTo": list(self.visible_to)} if self.visible_to else {}
+        files = [
+            {"path": source.path, "sha256": source.sha256, "sizeBytes": source.size_bytes, **visible}
+            for source in batch
+        ]
+        slots = self.api.post(f"/corpora/{self.corpus}/uploads", {"files": files})["uploads"]
+        by_path = {source.path: source for source in batch}
+        sent: dict[str, Source] = {}
+        for slot in slots:
+            if slot["action"] == "unchanged":
+                outcome.unchanged.append(slot["path"])
+                continue
+            seen = known.get(slot["path"], {}).get("status") not in (None, "deleted")
+            (outcome.changed if seen else outcome.new).append(slot["path"])
+            sent[slot["documentId"]] = by_path[slot["path"]]
+        self._put([slot for slot in slots if slot["action"] == "upload"], by_path)
+        return sent
+
+    def _put(self, slots: list[dict[str, Any]], sources: dict[str, Source]) -> None:
+        def put(slot: dict[str, Any]) -> None:
+            content = sources[slot["path"]].file.read_bytes()
+            self.api.put_bytes(slot["url"], content, slot.get("headers") or {})
+
+        with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
+            for _ in pool.map(put, slots):
+                pass
+
+    def _prune(self, known: dict[str, Document], kept: set[str], outcome: Outcome) -> None:
+        for path, document in known.items():
+            if path not in kept and document["status"] != "deleted":
+                self.api.delete(f"/corpora/{self.corpus}/documents/{document['documentId']}")
+                outcome.pruned.append(path)
+
+    def _wait(self, waiting: dict[str, Source], outcome: Outcome) -> None:
+        total, left = len(waiting), dict(waiting)
+        deadline = time.monotonic() + PATIENCE_S
+        while left:
+            settled = [document for document in self._list() if _is_settled(document, left)]
+            for document in settled:
+                source = left.pop(document["documentId"])
+                self._settle(document, source, outcome)
+            self.tell(total - len(left), total)
+            if settled:
+                deadline = time.monotonic() + PATIENCE_S
+            elif time.monotonic() > deadline:
+                raise LocalError(
+                    f"{len(left)} of {total} documents still wait, and nothing has moved for three minutes",
+                    "see `equerry local status` and the emulator's log, then run the same command again",
+                )
+            if left:
+                self.sleep(POLL_S)
+
+    def _settle(self, document: Document, source: Source, outcome: Outcome) -> None:
+        outcome.embedded += document.get("embedded") or 0
+        if document["status"] == "failed":
+            outcome.failed[source.path] = document.get("reason") or "no reason was given"
+            for paths in (outcome.new, outcome.changed):
+                if source.path in paths:
+                    paths.remove(source.path)
+
+    def _list(self) -> Iterator[Document]:
+        cursor = ""
+        while True:
+            query = {"cursor": cursor} if cursor else {}
+            page = self.api.get(f"/corpora/{quote(self.corpus)}/documents", **query)
+            yield from page["documents"]
+            cursor = page.get("cursor") or ""
+            if not cursor:
+                return
+
+
+def _is_settled(document: Document, waiting: dict[str, Source]) -> bool:
+    """Say whether it is about the very content we sent: an earlier version's word does not count."""
+    source = waiting.get(document["documentId"])
+    return source is not None and document["sha256"] == source.sha256 and document["status"] in SETTLED

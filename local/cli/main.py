@@ -1,0 +1,168 @@
+"""`equerry`: runs the local stack, indexes folders and asks questions, here or against a deployment."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from typer.core import TyperGroup
+
+from local.cli.api import Api, find_target
+from local.cli.asking import GOOD_ENDS, Asker
+from local.cli.indexing import Indexer, Outcome
+from local.cli.stack_commands import stack_app
+from local.cli.walking import Walk, walk
+from local.errors import LocalError
+from local.issuer import build_mint
+from local.places import Places
+from local.tokens import Person, Role
+
+INTERRUPTED = 130
+CORPUS = "docs"
+
+
+class _Group(TyperGroup):
+    """Tells a foreseen failure in one line, with what to do; anything else is a bug and shows itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LocalError as error:
+            typer.secho(f"equerry: {error}", fg="red", err=True)
+            if error.remedy:
+                typer.echo(f"  → {error.remedy}", err=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+app.add_typer(stack_app, name="local")
+
+UserOption = Annotated[str, typer.Option(help="A demo user of the local stack (local/users.toml).")]
+
+
+@app.callback()
+def _main() -> None:
+    """Answers from your documents, with sources.
+
+    Works on the local stack (`make up`); set EQUERRY_URL and EQUERRY_TOKEN for any other deployment.
+    """
+
+
+@app.command("index")
+def index_folder(
+    path: Annotated[Path, typer.Argument(help="A folder, or one file.")],
+    corpus: Annotated[str, typer.Option(help="The corpus it goes into; made on first use.")] = CORPUS,
+    visible_to: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may see it (repeatable); everybody in the organisation by default."),
+    ] = None,
+    user: UserOption = "ada",
+    *,
+    prune: Annotated[
+        bool, typer.Option(help="Remove documents that are not in the folder any more.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name every file.")] = False,
+) -> None:
+    """Index a folder of Markdown, HTML, text and PDF files."""
+    found = walk(path)
+    with Api(find_target(user)) as api, _bar() as bar:
+        task = bar.add_task("indexing", total=None)
+        indexer = Indexer(
+            api=api,
+            corpus=corpus,
+            visible_to=tuple(visible_to or ()),
+            tell=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+        outcome = indexer.index(found.sources, prune=prune)
+    _report(outcome, found, verbose=verbose)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def ask(
+    question: str,
+    user: UserOption = "ada",
+    conversation: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
+) -> None:
+    """Ask a question; the answer is written as it comes, then its sources."""
+    with Api(find_target(user)) as api:
+        asker = Asker(api=api, status=sys.stderr, answer=sys.stdout, quiet=as_json)
+        asker.require_documents()
+        try:
+            run = asker.ask(question, conversation)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        typer.echo(json.dumps(run, ensure_ascii=False, indent=2))
+    if run["stopReason"] not in GOOD_ENDS:
+        raise typer.Exit(1)
+
+
+@app.command()
+def token(
+    user: Annotated[str, typer.Option(help="The user's id.")],
+    org: Annotated[str, typer.Option(help="The organisation's id.")],
+    role: Annotated[str, typer.Option(help="member or admin.")] = "member",
+) -> None:
+    """Sign a token for the local stack, for anybody in any organisation (12 hours)."""
+    places = Places.from_env()
+    person = Person(user_id=user, organisation_id=org, role=_parse_role(role), name=user)
+    typer.echo(build_mint(places).sign(person)[0])
+
+
+def _parse_role(text: str) -> Role:
+    if text == "member":
+        return "member"
+    if text == "admin":
+        return "admin"
+    raise typer.BadParameter(f"must be member or admin, got {text!r}", param_hint="--role")
+
+
+def _bar() -> Bar:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Bar(*columns, console=console, disable=not console.is_terminal)
+
+
+def _report(outcome: Outcome, found: Walk, *, verbose: bool) -> None:
+    if verbose:
+        for word, paths in (
+            ("new", outcome.new),
+            ("changed", outcome.changed),
+            ("unsupported", found.unsupported),
+        ):
+            for path in paths:
+                typer.echo(f"{word:12} {path}")
+    for path, reason in outcome.failed.items():
+        typer.secho(f"failed       {path}: {reason}", fg="red", err=True)
+    counts = {
+        "new": len(outcome.new),
+        "changed": len(outcome.changed),
+        "unchanged": len(outcome.unchanged),
+        "removed": len(outcome.pruned),
+        "failed": len(outcome.failed),
+        "unsupported": len(found.unsupported),
+    }
+    typer.echo(
+        ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in ("new", "failed"))
+    )
+    if found.unsupported and not verbose:
+        typer.echo("unsupported files were passed over; -v names them", err=True)
+
+
+def run() -> None:
+    """Run the command line, as `python -m local.cli.main` does."""
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    app()
+
+
+if __name__ == "__main__":
+    run()

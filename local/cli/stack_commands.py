@@ -1,0 +1,51 @@
+"""`equerry local up|down|status`."""
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from local.places import Places
+from local.progress import Progress
+from local.stack import Stack
+
+stack_app = typer.Typer(no_args_is_help=True, help="The whole system on this machine.")
+
+
+def build_stack() -> Stack:
+    """Return the stack that the environment describes, with progress on stderr."""
+    places = Places.from_env()
+    return Stack(places, Progress(places.state / "timings.json"))
+
+
+@stack_app.command()
+def up() -> None:
+    """Start the stack and deploy what has changed; returns when it is ready."""
+    stack = build_stack()
+    stack.up()
+    typer.echo(f"chat page   {stack.places.chat_url}")
+    typer.echo(f"endpoints   {stack.places.endpoints}")
+
+
+@stack_app.command()
+def down() -> None:
+    """Stop everything; documents and conversations are kept."""
+    stopped = build_stack().down()
+    typer.echo("stopped" if stopped else "nothing was running")
+
+
+@stack_app.command()
+def status() -> None:
+    """Tell which parts run; exit code 1 unless all do."""
+    stack = build_stack()
+    said = stack.describe()
+    if said is None:
+        typer.echo("the stack is not running; start it with `make up`")
+        raise typer.Exit(1)
+    table = Table("part", "state", "port", "process", box=None)
+    for part in said["parts"]:
+        table.add_row(part["name"], part["state"], str(part["port"]), str(part["pid"] or ""))
+    Console(highlight=False).print(table)
+    if said["state"] != "running":
+        typer.echo(f"{said['state']}: {said['failure'] or ''}", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"chat page   {stack.places.chat_url}")

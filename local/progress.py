@@ -1,0 +1,44 @@
+"""Long steps, shown while they run and timed: a spinner on a terminal, plain lines anywhere else."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from local.files import read_json, write_json
+
+Tell = Callable[[str], None]
+"""Says what a running step is at; shown on a terminal only."""
+
+
+class Progress:
+    """Shows steps on stderr and keeps the seconds each took."""
+
+    def __init__(self, timings: Path | None = None, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._timings = timings
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Tell]:
+        """Show `name` until the block ends, then how long it took."""
+        began = time.monotonic()
+        if self._console.is_terminal:
+            with self._console.status(name) as status:
+                yield lambda detail: status.update(f"{name} [dim]{detail[:80]}[/dim]")
+        else:
+            self.say(f"… {name}")
+            yield lambda _detail: None
+        seconds = time.monotonic() - began
+        self._console.print(f"[green]✓[/green] {name} [dim]({seconds:.1f} s)[/dim]", soft_wrap=True)
+        self._keep(name, seconds)
+
+    def say(self, line: str) -> None:
+        """Print one line."""
+        self._console.print(line, soft_wrap=True, markup=False)
+
+    def _keep(self, name: str, seconds: float) -> None:
+        if self._timings:
+            known = read_json(self._timings) or {}
+            write_json(self._timings, known | {name: round(seconds, 1)})
