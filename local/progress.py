@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from local.files import read_json, write_json
 
@@ -26,13 +27,20 @@ class Progress:
         began = time.monotonic()
         if self._console.is_terminal:
             with self._console.status(name) as status:
-                yield lambda detail: status.update(f"{name} [dim]{detail[:80]}[/dim]")
+                yield lambda detail: status.update(f"{name} [dim]{escape(detail[:80])}[/dim]")
         else:
             self.say(f"… {name}")
             yield lambda _detail: None
         seconds = time.monotonic() - began
         self._console.print(f"[green]✓[/green] {name} [dim]({seconds:.1f} s)[/dim]", soft_wrap=True)
         self._keep(name, seconds)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Keep the seconds of a step that shows itself."""
+        began = time.monotonic()
+        yield
+        self._keep(name, time.monotonic() - began)
 
     def say(self, line: str) -> None:
         """Print one line."""

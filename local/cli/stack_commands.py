@@ -4,6 +4,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from local.demo import run_demo
 from local.places import Places
 from local.progress import Progress
 from local.stack import Stack
@@ -24,6 +25,13 @@ def up() -> None:
     stack.up()
     typer.echo(f"chat page   {stack.places.chat_url}")
     typer.echo(f"endpoints   {stack.places.endpoints}")
+
+
+@stack_app.command()
+def demo() -> None:
+    """Start the stack, index sample documents, ask a question, and wait for Ctrl-C."""
+    stack = build_stack()
+    run_demo(stack, stack.progress)
 
 
 @stack_app.command()
