@@ -38,12 +38,18 @@ def fence(text: str, *, kind: str, nonce: str) -> str:
 
 
 def unfence(text: str, nonce: str | None = None, *, kind: str | None = None) -> str:
-    """Return what was fenced; text without a matching fence comes back as it is.
+    """Return what was fenced, as `find_fenced` does; text without such a fence comes back as it is."""
+    found = find_fenced(text, nonce, kind=kind)
+    return text if found is None else found
 
-    Several fences are joined with a line break, in order. Without a `nonce` the first fence's is taken,
-    which is this turn's in any text that we composed. With a `kind` only fences of that kind count.
+
+def find_fenced(text: str, nonce: str | None = None, *, kind: str | None = None) -> str | None:
+    """Return what stands in the fences of `text`, joined with a line break; None where there is none.
+
+    Without a `nonce` the first fence's is taken, which is this turn's in any text that we composed. With
+    a `kind` only fences of that kind count.
     """
     found = list(_FENCE.finditer(text))
     wanted = nonce or (found[0]["nonce"] if found else "")
     inner = [each["text"] for each in found if each["nonce"] == wanted and kind in (None, each["kind"])]
-    return "\n".join(_ESCAPED.sub(r"<\1", part) for part in inner) if inner else text
+    return "\n".join(_ESCAPED.sub(r"<\1", part) for part in inner) if inner else None

@@ -1,0 +1,94 @@
+"""Requests for the model tests, with the defaults that most of them share."""
+
+from equerry.domain.corpora import Passage
+from equerry.domain.passage_format import render_passages
+from equerry.engine.messages import ToolResultBlock
+from equerry.engine.model import (
+    ModelEvent,
+    ModelRequest,
+    Prompt,
+    RoundEnd,
+    TextDelta,
+    ToolCallReady,
+    ToolSpec,
+)
+from equerry.engine.thread import Thread
+from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
+from equerry.ports.model import ModelPort
+
+SEARCH = ToolSpec(
+    name="search_docs",
+    description="Search the documents.",
+    input_schema={
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+)
+
+
+def ask(
+    question: str = "How are widgets painted?",
+    *,
+    thread: Thread | None = None,
+    tools: tuple[ToolSpec, ...] = (SEARCH,),
+    tools_allowed: bool = True,
+    max_output_tokens: int = 1024,
+    deadline_s: float = 60.0,
+    stable: str = "You answer out of documents.",
+    dynamic: str = "",
+) -> ModelRequest:
+    """A round that answers `question`, after `thread` if there is one."""
+    return ModelRequest(
+        prompt=Prompt(stable=stable, dynamic=dynamic),
+        thread=(thread or Thread()).say(question) if question else thread or Thread(),
+        tools=tools,
+        tools_allowed=tools_allowed,
+        max_output_tokens=max_output_tokens,
+        deadline_s=deadline_s,
+    )
+
+
+def passage(
+    text: str, *, title: str = "Widgets", headings: tuple[str, ...] = (), handle: str = "p000001"
+) -> tuple[str, Passage]:
+    return handle, Passage(
+        passage_id=PassageId(handle),
+        document_id=DocumentId("d"),
+        corpus_id=CorpusId("docs"),
+        title=title,
+        heading_path=headings,
+        text=text,
+        source_path="widgets.md",
+        version=1,
+        token_count=len(text.split()),
+    )
+
+
+def found(*passages: tuple[str, Passage]) -> str:
+    return render_passages(passages) or "No passages match."
+
+
+def resolve(
+    request: ModelRequest, events: list[ModelEvent], content: str, *, ok: bool = True
+) -> ModelRequest:
+    """The next round: the calls of `events` answered, each with `content`."""
+    calls = [event.call for event in events if isinstance(event, ToolCallReady)]
+    results = [ToolResultBlock(call_id=call.call_id, content=content, ok=ok) for call in calls]
+    thread = request.thread.answer(*calls).resolve(*results)
+    return ask("", thread=thread, tools=request.tools, max_output_tokens=request.max_output_tokens)
+
+
+def collect(model: ModelPort, request: ModelRequest) -> list[ModelEvent]:
+    return list(model.stream(request))
+
+
+def text_of(events: list[ModelEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def end_of(events: list[ModelEvent]) -> RoundEnd:
+    last = events[-1]
+    assert isinstance(last, RoundEnd)
+    return last
