@@ -1,0 +1,125 @@
+"""What a stage can be told: the typed configuration every construct reads."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ModelProvider = Literal["extractive", "anthropic", "fixture"]
+Architecture = Literal["arm64", "x86_64"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeConfig:
+    """The interpreter and processor of every function, and so of every wheel."""
+
+    python: str
+    architecture: Architecture
+    allow_uncompiled_layers: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNetwork:
+    """A VPC of our own: two zones, one NAT gateway."""
+
+    cidr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingNetwork:
+    """A VPC that is there already, given whole so that synth looks nothing up."""
+
+    vpc_id: str
+    availability_zones: tuple[str, ...]
+    private_subnet_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuroraDatabase:
+    """Aurora PostgreSQL Serverless v2; a minimum of 0 capacity units lets it pause."""
+
+    min_capacity: float
+    max_capacity: float
+    backup_retention_days: int
+    network: NewNetwork | ExistingNetwork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseAddress:
+    """A PostgreSQL server that is there already; for the local stage."""
+
+    host: str
+    port: int
+    name: str
+    owner_username: str
+    owner_password: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthConfig:
+    """Whose tokens are accepted."""
+
+    jwks_url: str
+    issuer: str
+    audience: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """Who answers; the secret holds the provider's key."""
+
+    provider: ModelProvider
+    id: str | None
+    secret_arn: str | None
+    base_url: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsConfig:
+    """Bounds on time, concurrency and rate; a concurrency of None is unreserved."""
+
+    worker_timeout_s: int
+    worker_max_concurrency: int
+    indexer_max_concurrency: int
+    http_reserved_concurrency: int | None
+    requests_per_second: int
+    request_burst: int
+    log_retention_days: int
+    conversation_retention_days: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteConfig:
+    """The chat page on CloudFront; `token_url` is where the product signs its users in."""
+
+    token_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalConfig:
+    """What differs because an emulator stands in for AWS."""
+
+    endpoint_url: str
+    data_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageConfig:
+    """One deployment of the whole system."""
+
+    stage: str
+    region: str
+    account: str | None
+    production: bool
+    retrieval_backend: Literal["postgres"]
+    allowed_origins: tuple[str, ...]
+    runtime: RuntimeConfig
+    database: AuroraDatabase | DatabaseAddress
+    auth: AuthConfig
+    model: ModelConfig
+    limits: LimitsConfig
+    site: SiteConfig | None
+    local: LocalConfig | None
+
+    @property
+    def data_path(self) -> str:
+        """Where functions find `profiles/` and `migrations/`; the emulator has no /opt."""
+        return self.local.data_path if self.local else "/opt"

@@ -1,0 +1,33 @@
+"""Completions for the company's other services: invoked by IAM, no URL, no VPC, no database."""
+
+from constructs import Construct
+from equerry.runtime.settings import StructuredCompletionSettings
+
+from infra.functions import Platform, PythonFunction
+from infra.models import grant_model_key
+
+
+class StructuredCompletion(Construct):
+    """Callers hold lambda:InvokeFunction on the alias `live`; nobody has it by default."""
+
+    def __init__(self, scope: Construct, id: str, *, platform: Platform) -> None:
+        super().__init__(scope, id)
+        config = platform.config
+        self.function = PythonFunction(
+            self,
+            "Function",
+            platform=platform,
+            handler="structured_completion.handler.handle",
+            memory_mib=1024,
+            timeout_s=300,
+            reaches_database=False,
+            settings=StructuredCompletionSettings(
+                equerry_stage=config.stage,
+                model_provider=config.model.provider,
+                model_id=config.model.id,
+                model_secret_arn=config.model.secret_arn,
+                model_base_url=config.model.base_url,
+            ),
+        ).function
+        grant_model_key(self.function, config)
+        self.alias = self.function.add_alias("live")

@@ -1,0 +1,172 @@
+"""The functions of a turn: HTTP accepts it, the worker runs it, the socket delivers it, the reaper ends what was lost."""
+
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from constructs import Construct
+from equerry.runtime.settings import HttpSettings, WebSocketSettings, WorkerSettings
+
+from infra.build import Build
+from infra.database import Database
+from infra.functions import Platform, PythonFunction
+from infra.http_api import HttpApi
+from infra.models import grant_model_key
+from infra.tables import Tables
+from infra.turn_queue import TurnQueue
+from infra.uploads import Uploads
+from infra.websocket_api import WebSocketApi
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnResources:
+    """What the functions of a turn touch."""
+
+    database: Database
+    tables: Tables
+    queue: TurnQueue
+    uploads: Uploads
+    http: HttpApi
+    sockets: WebSocketApi
+
+
+class Turns(Construct):
+    """Four functions from two folders."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, platform: Platform, resources: TurnResources, build: Build
+    ) -> None:
+        super().__init__(scope, id)
+        self._platform = platform
+        self._resources = resources
+        self.http = self._http(build)
+        self.websocket = self._websocket()
+        self.worker = self._worker()
+        self.reaper = self._reaper()
+
+    def _http(self, build: Build) -> lambda_.Function:
+        at, config = self._resources, self._platform.config
+        http = PythonFunction(
+            self,
+            "Http",
+            platform=self._platform,
+            handler="turn.handler.http",
+            memory_mib=1024,
+            timeout_s=29,
+            reserved_concurrency=config.limits.http_reserved_concurrency,
+            settings=HttpSettings(
+                equerry_stage=config.stage,
+                equerry_version=build.version,
+                equerry_commit=build.commit,
+                auth_jwks_url=config.auth.jwks_url,
+                auth_issuer=config.auth.issuer,
+                auth_audience=config.auth.audience,
+                database_secret_arn=at.database.runtime.arn,
+                leases_table=at.tables.leases.table.table_name,
+                connections_table=at.tables.connections.table.table_name,
+                replay_table=at.tables.replay.table.table_name,
+                run_flags_table=at.tables.run_flags.table.table_name,
+                turn_queue_url=at.queue.queue.queue_url,
+                uploads_bucket=at.uploads.bucket.bucket_name,
+                websocket_url=at.sockets.url,
+                profiles_path=f"{config.data_path}/profiles",
+            ),
+        ).function
+        at.database.runtime.grant_read(http)
+        at.tables.grant_accept_turns(http)
+        at.queue.grant_hand_off(http)
+        at.uploads.grant_upload(http)
+        at.http.serve(http)
+        return http
+
+    def _websocket(self) -> lambda_.Function:
+        at, config = self._resources, self._platform.config
+        websocket = PythonFunction(
+            self,
+            "WebSocket",
+            platform=self._platform,
+            handler="turn.handler.websocket",
+            memory_mib=512,
+            timeout_s=29,
+            settings=WebSocketSettings(
+                equerry_stage=config.stage,
+                database_secret_arn=at.database.runtime.arn,
+                connections_table=at.tables.connections.table.table_name,
+                replay_table=at.tables.replay.table.table_name,
+                websocket_endpoint=at.sockets.endpoint,
+            ),
+        ).function
+        at.database.runtime.grant_read(websocket)
+        at.tables.grant_hold_sockets(websocket)
+        at.sockets.grant_publish(websocket)
+        at.sockets.serve(websocket)
+        return websocket
+
+    def _worker(self) -> lambda_.Function:
+        at, limits = self._resources, self._platform.config.limits
+        worker = PythonFunction(
+            self,
+            "Worker",
+            platform=self._platform,
+            handler="worker.handler.handle",
+            memory_mib=1769,  # one whole processor
+            timeout_s=limits.worker_timeout_s,
+            extra_layers=[self._platform.layers.embedding],
+            settings=self._worker_settings(),
+        ).function
+        self._grant_run(worker)
+        worker.add_event_source(
+            sources.SqsEventSource(
+                at.queue.queue,
+                batch_size=1,
+                report_batch_item_failures=True,
+                max_concurrency=limits.worker_max_concurrency,
+            )
+        )
+        return worker
+
+    def _reaper(self) -> lambda_.Function:
+        reaper = PythonFunction(
+            self,
+            "Reaper",
+            platform=self._platform,
+            handler="worker.handler.reap",
+            memory_mib=512,
+            timeout_s=55,
+            settings=self._worker_settings(),
+        ).function
+        self._grant_run(reaper)
+        schedule = events.Schedule.rate(Duration.minutes(1))
+        # A run missed is made up a minute later, so a failed one is not tried again.
+        target = targets.LambdaFunction(reaper, retry_attempts=0)
+        events.Rule(self, "EachMinute", schedule=schedule, targets=[target])
+        return reaper
+
+    def _grant_run(self, function: lambda_.Function) -> None:
+        at = self._resources
+        at.database.runtime.grant_read(function)
+        at.tables.grant_run_turns(function)
+        at.sockets.grant_publish(function)
+        grant_model_key(function, self._platform.config)
+
+    def _worker_settings(self) -> WorkerSettings:
+        at, config = self._resources, self._platform.config
+        return WorkerSettings(
+            equerry_stage=config.stage,
+            database_secret_arn=at.database.runtime.arn,
+            leases_table=at.tables.leases.table.table_name,
+            connections_table=at.tables.connections.table.table_name,
+            replay_table=at.tables.replay.table.table_name,
+            run_flags_table=at.tables.run_flags.table.table_name,
+            turn_queue_url=at.queue.queue.queue_url,
+            websocket_endpoint=at.sockets.endpoint,
+            worker_timeout_s=config.limits.worker_timeout_s,
+            model_provider=config.model.provider,
+            model_id=config.model.id,
+            model_secret_arn=config.model.secret_arn,
+            model_base_url=config.model.base_url,
+            profiles_path=f"{config.data_path}/profiles",
+        )
