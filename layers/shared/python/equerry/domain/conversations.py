@@ -7,6 +7,7 @@ from typing import Literal
 from equerry.channel.events import CitationRef, ExecutionMode, StopReason
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
 from equerry.kernel.kinds import entity, record, value
+from equerry.kernel.text import shorten_text
 from equerry.kernel.usage import Usage
 
 RunStatus = Literal["queued", "running", "ended"]
@@ -112,3 +113,8 @@ class RunEnd:
     actions: tuple[ToolAction, ...] = ()
     error_code: str | None = None
     error_message: str | None = None
+
+
+def derive_title(question: str) -> str:
+    """Return the title of a conversation that has none, from its first question; at most 80 characters."""
+    return shorten_text(question, limit=80)

@@ -1,6 +1,6 @@
 """One round with a model: what is asked, and the events that come back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,5 +86,6 @@ class RoundEnd:
 
 
 ModelEvent = TextDelta | ToolCallReady | OpaqueState | RoundEnd
-StreamRound = Callable[[ModelRequest], Iterator[ModelEvent]]
-"""Streams one round; exactly one RoundEnd, last. Closing the iterator ends the provider's stream."""
+ModelStream = Generator[ModelEvent, None, None]
+"""One round as it happens; exactly one RoundEnd, last. Closing it ends the provider's stream."""
+StreamRound = Callable[[ModelRequest], ModelStream]

@@ -1,10 +1,9 @@
 """Language models."""
 
-from collections.abc import Iterator
 from typing import Protocol
 
 from equerry.domain.conversations import ModelChoice
-from equerry.engine.model import ModelEvent, ModelRequest
+from equerry.engine.model import ModelRequest, ModelStream
 from equerry.kernel.errors import EquerryError, Unavailable
 
 
@@ -29,12 +28,12 @@ class ModelPort(Protocol):
     @property
     def choice(self) -> ModelChoice: ...
 
-    def stream(self, request: ModelRequest) -> Iterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> ModelStream:
         """Stream one round.
 
         Yields exactly one `RoundEnd`, last. Tool calls are yielded whole. A stream that ends without its
-        provider's own terminal event is an error, never a short answer. Closing the iterator closes the
-        provider's stream. Failures before the first event are retried within `request.deadline_s`;
+        provider's own terminal event is an error, never a short answer. Closing the stream closes the
+        provider's. Failures before the first event are retried within `request.deadline_s`;
         after it they are raised.
 
         Raises:

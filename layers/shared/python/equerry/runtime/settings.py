@@ -36,6 +36,7 @@ class WebSocketSettings(Environment):
 
     equerry_stage: str
     database_secret_arn: str
+    leases_table: str
     connections_table: str
     replay_table: str
     websocket_endpoint: str

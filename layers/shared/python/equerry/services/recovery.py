@@ -1,0 +1,119 @@
+"""Ends what a dead worker left, visibly and once."""
+
+import logging
+from dataclasses import dataclass
+
+from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
+from equerry.channel.marker import Marker
+from equerry.channel.publisher import Publisher
+from equerry.domain.citations import strip_markers
+from equerry.domain.conversations import Run, RunEnd
+from equerry.domain.leases import Lease
+from equerry.kernel.clock import Clock
+from equerry.kernel.errors import NotFound
+from equerry.kernel.identifiers import RunId
+from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
+from equerry.ports.interrupts import InterruptPort
+from equerry.ports.leases import LeasePort
+from equerry.ports.transcripts import RunPort
+from equerry.services.delivery import DeliveryService
+
+logger = logging.getLogger(__name__)
+
+INTERRUPTED = "The assistant was interrupted before it finished. What it had written is kept; ask again."
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryService:
+    """Settles leases whose holder is dead or has already ended its run; every step can be repeated."""
+
+    runs: RunPort
+    leases: LeasePort
+    interrupts: InterruptPort
+    log: ReplayLogPort
+    delivery: DeliveryService
+    clock: Clock
+
+    def settle_lapsed(self, *, limit: int = 100) -> int:
+        """End the runs of up to `limit` lapsed leases; returns how many conversations are free again."""
+        lapsed = self.leases.list_lapsed(now=self.clock.now(), limit=limit)
+        return sum(self.settle(lease) for lease in lapsed)
+
+    def settle(self, lease: Lease) -> bool:
+        """Free a conversation whose run has ended, or whose holder is dead.
+
+        Returns False, changing nothing, if the holder may still be at work.
+        """
+        try:
+            run = self.runs.fetch_run(lease.scope, lease.run_id)
+        except NotFound:
+            # The entry point died before it wrote the turn: nobody was told of this run.
+            return lease.is_lapsed(self.clock.now()) and self.leases.release(lease)
+        if run.status == "ended":
+            self.complete_log(lease, run)
+            return self.leases.release(lease)
+        if not lease.is_lapsed(self.clock.now()):
+            return False
+        self.end_interrupted(lease, run)
+        return True
+
+    def end_interrupted(self, lease: Lease, run: Run) -> None:
+        """End a run whose worker is gone: what was streamed is kept, and the reader is told."""
+        logger.warning("run_interrupted", extra={"run_id": run.run_id})
+        text, last_seq = self._read_partial(run.run_id)
+        end = RunEnd(
+            stop_reason="interrupted",
+            usage=run.usage,
+            last_seq=last_seq + 2 + bool(text),
+            ended_at=self.clock.now(),
+            text=text,
+            error_code="interrupted",
+            error_message=INTERRUPTED,
+        )
+        self.runs.end_run(lease.scope, run.run_id, end)
+        self.complete_log(lease, self.runs.fetch_run(lease.scope, run.run_id))
+        self.leases.release(lease)
+        self.interrupts.clear_interrupt(run.run_id)
+
+    def complete_log(self, lease: Lease, run: Run) -> None:
+        """Write what the log of an ended run still lacks: the answer's anchor, the error, the one `done`.
+
+        If the run's own worker, or another settler, writes at the same time, one of them gets each place.
+        """
+        last = self.log.find_last(run.run_id)
+        if last is not None and last.is_terminal:
+            return
+        publisher = Publisher(
+            run_id=run.run_id,
+            conversation_id=run.conversation_id,
+            broadcaster=self.delivery,
+            clock=self.clock,
+            last_seq=last.seq if last else 0,
+        )
+        anchored = last is not None and last.type in ("message", "error")
+        try:
+            if not anchored:
+                self._publish_answer(lease, run, publisher)
+            if run.error_code and (last is None or last.type != "error"):
+                publisher.publish(RunError(code=run.error_code, message=run.error_message or INTERRUPTED))
+            stop_reason: StopReason = run.stop_reason or "interrupted"
+            publisher.publish(Done(stop_reason=stop_reason, usage=run.usage))
+        except EnvelopeExists:
+            logger.info("run_settled_elsewhere", extra={"run_id": run.run_id})
+
+    def _publish_answer(self, lease: Lease, run: Run, publisher: Publisher) -> None:
+        answer = self.runs.find_answer(lease.scope, run.run_id)
+        if answer is None:
+            return
+        if answer.citations:
+            publisher.publish(Citations(message_id=answer.message_id, refs=answer.citations))
+        publisher.publish(MessagePersisted(message_id=answer.message_id, role="assistant"))
+
+    def _read_partial(self, run_id: RunId) -> tuple[str, int]:
+        """Return what the log holds of the answer, without citation markers, and its last seq."""
+        text, marker = "", Marker(run_id)
+        while page := self.log.read(marker, limit=_PAGE):
+            text += "".join(str(e.payload["delta"]) for e in page if e.type == "token")
+            marker = Marker(run_id, page[-1].seq)
+        return strip_markers(text).strip(), marker.seq

@@ -1,0 +1,171 @@
+"""Sockets: tickets, connections, and subscriptions that begin with what the reader missed."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from equerry.channel.events import CONTRACT_VERSION
+from equerry.domain.principal import Principal
+from equerry.kernel.clock import Clock
+from equerry.kernel.errors import EquerryError, NotFound, Unauthenticated
+from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
+from equerry.kernel.kinds import result
+from equerry.ports.delivery import ConnectionPort
+from equerry.ports.leases import LeasePort
+from equerry.ports.transcripts import RunPort, TranscriptPort
+from equerry.services.delivery import DeliveryService, encode_frame
+from equerry.services.reading import Replay, RunReadingService
+
+logger = logging.getLogger(__name__)
+
+TICKET_S = 30
+
+
+class TokenExpired(Unauthenticated):
+    """The token behind this socket has ended; fetch a new ticket and connect again."""
+
+    code = "token_expired"
+
+
+@result
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A one-use way into the socket."""
+
+    ticket: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketService:
+    """Issues tickets, so that a bearer token never stands in an address."""
+
+    connections: ConnectionPort
+    clock: Clock
+    new_secret: Callable[[], str]
+
+    def issue(self, principal: Principal) -> Ticket:
+        """Return a ticket that connects once within 30 seconds."""
+        ticket = Ticket(ticket=self.new_secret(), expires_at=self.clock.now() + timedelta(seconds=TICKET_S))
+        self.connections.issue_ticket(ticket.ticket, principal, expires_at=ticket.expires_at)
+        return ticket
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionService:
+    """Connects sockets and lets them listen."""
+
+    connections: ConnectionPort
+    transcripts: TranscriptPort
+    runs: RunPort
+    leases: LeasePort
+    reading: RunReadingService
+    delivery: DeliveryService
+    clock: Clock
+
+    def connect(self, connection_id: ConnectionId, ticket: str) -> None:
+        """Admit a socket; raises TicketRefused for a ticket that does not hold."""
+        principal = self.connections.redeem_ticket(ticket, now=self.clock.now())
+        self.connections.connect(connection_id, principal)
+
+    def disconnect(self, connection_id: ConnectionId) -> None:
+        """Forget a socket."""
+        self.connections.disconnect(connection_id)
+
+    def subscribe(
+        self,
+        connection_id: ConnectionId,
+        conversation_id: ConversationId,
+        *,
+        run_id: RunId | None,
+        after: int,
+    ) -> None:
+        """Listen to a conversation, and receive first what the log has of the run after `after`.
+
+        Without a run, the one that is answering now, if any. The subscription is written before the log is
+        read, so that an envelope is in the replay, or sent live, or both; never neither.
+
+        Raises:
+            TokenExpired: see there.
+            NotFound: the conversation or run is not this reader's.
+        """
+        principal = self._fetch_principal(connection_id)
+        self.transcripts.fetch_conversation(principal.scope, conversation_id)
+        self.connections.subscribe(connection_id, conversation_id, until=principal.expires_at)
+        run_id = run_id or self._find_active(conversation_id)
+        if run_id is None:
+            self._send(connection_id, "subscribed", conversation_id, None, {"lastSeq": 0, "ended": True})
+            return
+        self._replay(connection_id, principal, conversation_id, run_id, after)
+
+    def unsubscribe(self, connection_id: ConnectionId, conversation_id: ConversationId) -> None:
+        """Stop listening; not listening is not an error."""
+        self.connections.unsubscribe(connection_id, conversation_id)
+
+    def pong(self, connection_id: ConnectionId) -> None:
+        """Answer a ping."""
+        self._send(connection_id, "pong", None, None, {})
+
+    def refuse(self, connection_id: ConnectionId, failure: EquerryError) -> None:
+        """Tell a reader why its request failed; the socket stays open."""
+        payload: dict[str, object] = {"code": failure.code, "message": str(failure)}
+        self._send(connection_id, "refused", None, None, payload)
+
+    def _fetch_principal(self, connection_id: ConnectionId) -> Principal:
+        principal = self.connections.find_principal(connection_id)
+        if principal is None or principal.expires_at <= self.clock.now():
+            raise TokenExpired("the token behind this connection has ended; connect again with a new ticket")
+        return principal
+
+    def _find_active(self, conversation_id: ConversationId) -> RunId | None:
+        lease = self.leases.find_lease(conversation_id)
+        return lease.run_id if lease else None
+
+    def _replay(
+        self,
+        connection_id: ConnectionId,
+        principal: Principal,
+        conversation_id: ConversationId,
+        run_id: RunId,
+        after: int,
+    ) -> None:
+        run = self.runs.fetch_run(principal.scope, run_id)
+        if run.conversation_id != conversation_id:
+            raise NotFound("there is no such run in this conversation")
+        found = self.reading.replay(run, after=after)
+        last_seq = found.envelopes[-1].seq if found.envelopes else max(after, run.last_seq)
+        state: dict[str, object] = {"lastSeq": last_seq, "ended": found.ended}
+        self._send(connection_id, "subscribed", conversation_id, run_id, state)
+        if found.gap_next is not None:
+            gap: dict[str, object] = {"after": after, "next": found.gap_next}
+            self._send(connection_id, "gap", conversation_id, run_id, gap)
+        while self._send_all(connection_id, found) and found.has_more:
+            found = self.reading.replay(run, after=found.envelopes[-1].seq)
+
+    def _send_all(self, connection_id: ConnectionId, found: Replay) -> bool:
+        """Send in order; False as soon as the socket does not take one."""
+        return all(
+            self.delivery.send_frame(connection_id, encode_frame(envelope.to_wire()))
+            for envelope in found.envelopes
+        )
+
+    def _send(
+        self,
+        connection_id: ConnectionId,
+        kind: str,
+        conversation_id: ConversationId | None,
+        run_id: RunId | None,
+        payload: dict[str, object],
+    ) -> None:
+        at = self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        frame = {
+            "v": CONTRACT_VERSION,
+            "type": kind,
+            "runId": run_id,
+            "conversationId": conversation_id,
+            "seq": 0,
+            "at": at,
+            "payload": payload,
+        }
+        self.delivery.send_frame(connection_id, encode_frame(frame))

@@ -1,0 +1,17 @@
+"""The bearer token of a request."""
+
+from collections.abc import Mapping
+
+from equerry.kernel.errors import Unauthenticated
+
+
+def read_bearer(headers: Mapping[str, str]) -> str:
+    """Return the token of the Authorization header; names in `headers` are in lower case.
+
+    Raises:
+        Unauthenticated: no header, or another scheme.
+    """
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("send your token in the header 'Authorization: Bearer <token>'")
+    return token.strip()

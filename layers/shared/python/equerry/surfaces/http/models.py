@@ -1,0 +1,328 @@
+"""The JSON of the API, camelCase, from which the contract's schemas are made."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from equerry.channel.events import ExecutionMode, StopReason
+from equerry.domain.conversations import RunStatus
+from equerry.domain.corpora import DocumentStatus
+
+
+class WireModel(BaseModel):
+    """A JSON object with camelCase names; requests refuse names they do not know."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True, strict=True
+    )
+
+
+class Problem(WireModel):
+    """RFC 9457, with the stable `code` and the `reference` that our logs know."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    reference: str
+
+
+class ConversationRequest(WireModel):
+    """Open a conversation."""
+
+    profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    title: Annotated[str, Field(max_length=500)] | None = None
+
+
+class ConversationAnswer(WireModel):
+    """A conversation without its messages."""
+
+    conversation_id: str
+    title: str
+    profile: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class ConversationList(WireModel):
+    """Last changed first."""
+
+    conversations: list[ConversationAnswer]
+
+
+class CitationAnswer(WireModel):
+    """A verified source; `n` is the number in the text's markers ⟦n⟧."""
+
+    n: int
+    passage_id: str
+    document_id: str
+    title: str
+    heading_path: list[str]
+    quote: str
+    source_path: str
+
+
+class MessageAnswer(WireModel):
+    """What was said."""
+
+    message_id: str
+    role: Literal["user", "assistant"]
+    text: str
+    citations: list[CitationAnswer]
+    run_id: str
+    created_at: datetime
+
+
+class TranscriptAnswer(ConversationAnswer):
+    """A conversation with its latest messages, oldest first."""
+
+    active_run_id: str | None
+    messages: list[MessageAnswer]
+
+
+class TurnRequest(WireModel):
+    """Ask something."""
+
+    text: str
+
+
+class MessageIds(WireModel):
+    """Allocated before the run starts."""
+
+    user: str
+    assistant: str
+
+
+class AcceptanceAnswer(WireModel):
+    """The run exists; its answer arrives on the channel."""
+
+    run_id: str
+    conversation_id: str
+    message_ids: MessageIds
+    mode: ExecutionMode
+
+
+class UsageAnswer(WireModel):
+    """Tokens; input includes what was cached."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+
+
+class ModelAnswer(WireModel):
+    """Which model served the run."""
+
+    provider: str
+    model: str
+
+
+class RunMessage(WireModel):
+    """The run's answer."""
+
+    message_id: str
+    text: str
+    citations: list[CitationAnswer]
+
+
+class RunFailure(WireModel):
+    """Why the run failed."""
+
+    code: str
+    message: str
+
+
+class RunAnswer(WireModel):
+    """A run's state."""
+
+    run_id: str
+    conversation_id: str
+    status: RunStatus
+    stop_reason: StopReason | None
+    usage: UsageAnswer
+    mode: ExecutionMode
+    mode_reason: str
+    profile: str
+    profile_version: str | None
+    model: ModelAnswer | None
+    message: RunMessage | None
+    error: RunFailure | None
+    last_seq: int
+
+
+class CancelAnswer(WireModel):
+    """The run has been asked to stop, or had ended."""
+
+    run_id: str
+    status: RunStatus
+
+
+class EnvelopeAnswer(WireModel):
+    """One event of a run."""
+
+    v: int
+    type: str
+    run_id: str
+    conversation_id: str
+    seq: int
+    at: str
+    payload: dict[str, object]
+
+
+class GapAnswer(WireModel):
+    """The log has forgotten what follows `after`; `next` is the first it still has."""
+
+    after: int
+    next: int
+
+
+class ReplayAnswer(WireModel):
+    """A stretch of a run's events, in order."""
+
+    envelopes: list[EnvelopeAnswer]
+    gap: GapAnswer | None
+    ended: bool
+    has_more: bool
+
+
+class TicketAnswer(WireModel):
+    """A one-use way into the socket."""
+
+    ticket: str
+    web_socket_url: str
+    expires_at: datetime
+
+
+class PassageAnswer(WireModel):
+    """A passage as it was cited."""
+
+    passage_id: str
+    document_id: str
+    corpus_id: str
+    title: str
+    heading_path: list[str]
+    text: str
+    source_path: str
+    version: int
+
+
+class CorpusAnswer(WireModel):
+    """A corpus as the caller sees it."""
+
+    corpus_id: str
+    documents: int
+    passages: int
+    pending: int
+    failed: int
+    updated_at: datetime
+
+
+class CorpusList(WireModel):
+    """By id."""
+
+    corpora: list[CorpusAnswer]
+
+
+class FileRequest(WireModel):
+    """A file about to be uploaded."""
+
+    path: Annotated[str, Field(min_length=1, max_length=1024)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, Field(ge=1, le=25_000_000)]
+    visible_to: Annotated[list[str], Field(max_length=50)] | None = None
+
+
+class UploadRequest(WireModel):
+    """Announce files; at most 200 a call."""
+
+    files: Annotated[list[FileRequest], Field(min_length=1, max_length=200)]
+
+
+class UploadAnswer(WireModel):
+    """What to do with one announced file: PUT its bytes to `url` with exactly `headers`, or nothing."""
+
+    path: str
+    document_id: str
+    action: Literal["upload", "unchanged"]
+    url: str | None = None
+    headers: dict[str, str] | None = None
+
+
+class UploadList(WireModel):
+    """In the order of the files announced."""
+
+    uploads: list[UploadAnswer]
+
+
+class DocumentAnswer(WireModel):
+    """A document's state."""
+
+    document_id: str
+    path: str
+    title: str
+    status: DocumentStatus
+    reason: str | None
+    version: int
+    passages: int
+    embedded: int
+    sha256: str
+    updated_at: datetime
+
+
+class DocumentList(WireModel):
+    """By path; ask again with `cursor` while there is one."""
+
+    documents: list[DocumentAnswer]
+    cursor: str | None
+
+
+class ArtifactAnswer(WireModel):
+    """An artifact's record."""
+
+    artifact_id: str
+    run_id: str
+    kind: str
+    title: str
+    size_bytes: int
+    created_at: datetime
+
+
+class ArtifactList(WireModel):
+    """Oldest first."""
+
+    artifacts: list[ArtifactAnswer]
+
+
+class InteractionRequest(WireModel):
+    """Something a person or their page did."""
+
+    kind: Annotated[str, Field(min_length=1, max_length=64)]
+    run_id: str | None = None
+    data: Annotated[dict[str, str | int | float | bool | None], Field(max_length=20)] = {}
+
+
+class HealthAnswer(WireModel):
+    """The entry points answer."""
+
+    status: Literal["ok"]
+
+
+class VersionAnswer(WireModel):
+    """What is running."""
+
+    version: str
+    commit: str
+    lambda_version: str
+
+
+class ConfigAnswer(WireModel):
+    """What a page needs to know before it has a token."""
+
+    contract_version: int
+    default_profile: str

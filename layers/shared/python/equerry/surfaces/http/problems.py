@@ -1,0 +1,56 @@
+"""Failures as problem documents: family to status, and nothing unforeseen in the words."""
+
+from equerry.kernel.errors import (
+    Conflict,
+    EquerryError,
+    InvalidInput,
+    LimitReached,
+    NotFound,
+    Refused,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from equerry.surfaces.http.exchange import HttpAnswer
+from equerry.surfaces.http.models import Problem
+
+MEDIA_TYPE = "application/problem+json"
+_STATUS: tuple[tuple[type[EquerryError], int, str], ...] = (
+    (InvalidInput, 400, "Bad Request"),
+    (Unauthenticated, 401, "Unauthorized"),
+    (Refused, 403, "Forbidden"),
+    (NotFound, 404, "Not Found"),
+    (Conflict, 409, "Conflict"),
+    (TooLarge, 413, "Content Too Large"),
+    (LimitReached, 429, "Too Many Requests"),
+    (Unavailable, 503, "Service Unavailable"),
+)
+UNFORESEEN = "Something went wrong on our side. The reference finds it in the logs."
+
+
+def answer_failure(failure: Exception, *, instance: str, reference: str) -> HttpAnswer:
+    """Return the problem document for any failure; one that is not foreseen says nothing of itself."""
+    for family, status, title in _STATUS:
+        if isinstance(failure, family):
+            return _answer(failure, str(failure), status, title, instance, reference)
+    return _answer(EquerryError(), UNFORESEEN, 500, "Internal Server Error", instance, reference)
+
+
+def _answer(
+    failure: EquerryError, detail: str, status: int, title: str, instance: str, reference: str
+) -> HttpAnswer:
+    problem = Problem(
+        type=f"urn:equerry:problem:{failure.code}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=instance,
+        code=failure.code,
+        reference=reference,
+    )
+    headers = {"content-type": MEDIA_TYPE, "cache-control": "no-store"}
+    if isinstance(failure, LimitReached | Unavailable):
+        headers["retry-after"] = str(failure.retry_after_s)
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return HttpAnswer(status=status, body=problem, headers=headers)

@@ -1,0 +1,47 @@
+"""What a route is, and which failures every route can answer with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel
+
+from equerry.kernel.kinds import value
+from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
+
+PREFIX = "/api/assistant"
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryParameter:
+    """A query parameter for the contract."""
+
+    name: str
+    description: str
+    schema: Literal["integer", "string"] = "string"
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One operation of the API.
+
+    Attributes:
+        path: below the prefix, with parameters in braces.
+        handle: decodes, calls one service, encodes.
+        failures: statuses beyond those that every route has.
+    """
+
+    method: Literal["GET", "POST", "DELETE"]
+    path: str
+    operation: str
+    summary: str
+    handle: Callable[[HttpRequest], HttpAnswer]
+    status: int = 200
+    request: type[BaseModel] | None = None
+    answer: type[BaseModel] | None = None
+    query: tuple[QueryParameter, ...] = ()
+    failures: tuple[int, ...] = ()
+    authenticated: bool = True
+    documented: bool = True
