@@ -1,0 +1,122 @@
+"""The one place that opens the database, and the one way to a cursor: a transaction that says who asks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from equerry.adapters.postgres.addresses import DatabaseAddress
+from equerry.adapters.postgres.errors import database_errors
+from equerry.domain.principal import Scope
+from equerry.kernel.identifiers import OrganisationId
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+    from psycopg_pool import ConnectionPool
+
+    Rows = Cursor[dict[str, Any]]
+
+SETTINGS = ("app.organisation_id", "app.user_id", "app.project_ids", "app.role")
+_SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in SETTINGS)
+
+
+class PostgresConnections:
+    """A pool that opens at first use; safe to share between threads.
+
+    Args:
+        find_address: called for each new connection, so that a rotated password is picked up.
+        max_size: connections at most; a Lambda container serves one request at a time and needs few.
+        checkout_timeout_s: how long to wait for a connection before the request is refused as Unavailable.
+    """
+
+    def __init__(
+        self,
+        find_address: Callable[[], DatabaseAddress],
+        *,
+        max_size: int = 2,
+        checkout_timeout_s: float = 5.0,
+    ) -> None:
+        self._find_address = find_address
+        self._max_size = max_size
+        self._checkout_timeout_s = checkout_timeout_s
+        self._lock = Lock()
+        self._pool: ConnectionPool[Connection[dict[str, Any]]] | None = None
+
+    @contextmanager
+    def transaction(self, scope: Scope) -> Iterator["Rows"]:
+        """Yield a cursor in a transaction of this principal's; commits on exit, rolls back on an error.
+
+        Raises:
+            Unavailable: no connection in time, or the database failed in a way that may pass.
+        """
+        if any("," in project for project in scope.project_ids):
+            raise ValueError("a project id must not hold a comma: the database splits them there")
+        projects = ",".join(scope.project_ids)
+        with self._begin((scope.organisation_id, scope.user_id, projects, scope.role)) as rows:
+            yield rows
+
+    @contextmanager
+    def indexing(self, organisation_id: OrganisationId) -> Iterator["Rows"]:
+        """Yield a cursor of the indexer's: sees and maintains all documents of one organisation."""
+        with self._begin((organisation_id, "", "", "indexer")) as rows:
+            yield rows
+
+    @contextmanager
+    def across_tenants(self) -> Iterator["Rows"]:
+        """Yield a cursor without a tenant; only the platform role's policies then show anything."""
+        with self._begin(("", "", "", "")) as rows:
+            yield rows
+
+    def close(self) -> None:
+        """Close every connection; the next transaction opens the pool again."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    @contextmanager
+    def _begin(self, settings: tuple[str, ...]) -> Iterator["Rows"]:
+        with (
+            database_errors(),
+            self._open().connection() as connection,
+            connection.cursor() as rows,
+        ):
+            rows.execute(_SET, settings)
+            yield rows
+
+    def _open(self) -> "ConnectionPool[Connection[dict[str, Any]]]":
+        from psycopg_pool import ConnectionPool
+
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    kwargs=self._describe,
+                    min_size=0,
+                    max_size=self._max_size,
+                    timeout=self._checkout_timeout_s,
+                    # Gives up as early as whoever waits: a longer back-off would outlast the outage.
+                    reconnect_timeout=self._checkout_timeout_s,
+                    check=ConnectionPool.check_connection,
+                    # What a frozen container slept through is checked at checkout instead.
+                    max_idle=300.0,
+                    num_workers=1,
+                    open=True,
+                )
+            return self._pool
+
+    def _describe(self) -> dict[str, Any]:
+        from psycopg.rows import dict_row
+
+        address = self._find_address()
+        return {
+            "host": address.host,
+            "port": address.port,
+            "dbname": address.dbname,
+            "user": address.username,
+            "password": address.password,
+            "connect_timeout": max(2, int(self._checkout_timeout_s)),
+            "application_name": "equerry",
+            "row_factory": dict_row,
+            # A proxy pins a session that prepares statements, and a generic plan cannot know the tenant.
+            "prepare_threshold": None,
+        }

@@ -1,0 +1,43 @@
+"""What the database says, as the failures a caller can act on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from equerry.kernel.errors import Unavailable
+
+RETRY_AFTER_S: Final = 5
+# By SQLSTATE: connection exceptions, too little of a resource (53300: too many connections), an operator's
+# shutdown, serialization failure, deadlock, lock or statement timeout, and a writer that has become a reader.
+TRANSIENT_CLASSES: Final = ("08", "53")
+TRANSIENT_STATES: Final = ("57P01", "57P02", "57P03", "40001", "40P01", "55P03", "57014", "25006")
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turn what may pass by itself into Unavailable; everything else is our bug and goes through.
+
+    Raises:
+        Unavailable: without a word of the driver's, which may hold addresses and values.
+    """
+    import psycopg
+    from psycopg_pool import PoolTimeout
+
+    try:
+        yield
+    except PoolTimeout as error:
+        raise _unavailable("has no connection free") from error
+    except psycopg.Error as error:
+        if not _is_transient(error.sqlstate, connection_lost=isinstance(error, psycopg.OperationalError)):
+            raise
+        raise _unavailable("did not complete the request") from error
+
+
+def _is_transient(state: str | None, *, connection_lost: bool) -> bool:
+    if state is None:
+        return connection_lost
+    return state[:2] in TRANSIENT_CLASSES or state in TRANSIENT_STATES
+
+
+def _unavailable(what: str) -> Unavailable:
+    return Unavailable(f"the database {what}; try again", retry_after_s=RETRY_AFTER_S)

@@ -1,0 +1,201 @@
+"""Transcripts, runs, interactions and artifacts in memory, with the same rules as the database."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from threading import RLock
+
+from equerry.domain.conversations import (
+    Conversation,
+    ModelChoice,
+    Run,
+    RunEnd,
+    ToolAction,
+    TranscriptMessage,
+    derive_title,
+)
+from equerry.domain.principal import Scope
+from equerry.kernel.errors import NotFound
+from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
+from equerry.ports.interactions import ArtifactSummary, Interaction
+
+Owner = tuple[str, str]
+
+
+@dataclass
+class MemoryTranscripts:
+    """What the adapters below share, as the tables of one database would be."""
+
+    conversations: dict[ConversationId, tuple[Owner, Conversation]] = field(default_factory=dict)
+    messages: dict[ConversationId, list[TranscriptMessage]] = field(default_factory=dict)
+    runs: dict[RunId, Run] = field(default_factory=dict)
+    actions: dict[RunId, tuple[ToolAction, ...]] = field(default_factory=dict)
+    passages_retrieved: dict[RunId, tuple[str, ...]] = field(default_factory=dict)
+    interactions: dict[str, Interaction] = field(default_factory=dict)
+    artifacts: dict[ArtifactId, tuple[ConversationId, ArtifactSummary]] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+    def fetch(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
+        owner, conversation = self.conversations.get(conversation_id, (None, None))
+        if conversation is None or owner != _owner(scope):
+            raise NotFound("there is no such conversation")
+        return conversation
+
+    def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
+        run = self.runs.get(run_id)
+        if run is None or self.conversations[run.conversation_id][0] != _owner(scope):
+            raise NotFound("there is no such run")
+        return run
+
+    def touch(self, conversation: Conversation, at: datetime) -> None:
+        owner, _ = self.conversations[conversation.conversation_id]
+        touched = replace(conversation, updated_at=max(conversation.updated_at, at))
+        self.conversations[conversation.conversation_id] = (owner, touched)
+
+
+def _owner(scope: Scope) -> Owner:
+    return (scope.organisation_id, scope.user_id)
+
+
+@dataclass(frozen=True)
+class MemoryTranscriptAdapter:
+    """TranscriptPort in memory."""
+
+    store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+
+    def create_conversation(self, scope: Scope, conversation: Conversation) -> None:
+        self.store.conversations.setdefault(conversation.conversation_id, (_owner(scope), conversation))
+
+    def list_conversations(self, scope: Scope, *, limit: int) -> tuple[Conversation, ...]:
+        mine = [kept for owner, kept in self.store.conversations.values() if owner == _owner(scope)]
+        mine.sort(key=lambda kept: kept.conversation_id)
+        mine.sort(key=lambda kept: kept.updated_at, reverse=True)
+        return tuple(mine[:limit])
+
+    def fetch_conversation(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
+        return self.store.fetch(scope, conversation_id)
+
+    def list_messages(
+        self, scope: Scope, conversation_id: ConversationId, *, limit: int
+    ) -> tuple[TranscriptMessage, ...]:
+        self.store.fetch(scope, conversation_id)
+        return tuple(self.store.messages.get(conversation_id, [])[-limit:])
+
+    def find_active_run(self, scope: Scope, conversation_id: ConversationId) -> RunId | None:
+        self.store.fetch(scope, conversation_id)
+        live = [
+            run
+            for run in self.store.runs.values()
+            if run.conversation_id == conversation_id and run.status != "ended"
+        ]
+        return max(live, key=lambda run: run.created_at).run_id if live else None
+
+    def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
+        with self.store.lock:
+            conversation = self.store.fetch(scope, run.conversation_id)
+            if run.run_id in self.store.runs:
+                return
+            self.store.runs[run.run_id] = replace(run, status="queued")
+            self.store.messages.setdefault(run.conversation_id, []).append(question)
+            titled = replace(conversation, title=conversation.title or derive_title(question.text))
+            self.store.touch(titled, question.created_at)
+
+
+@dataclass(frozen=True)
+class MemoryRunAdapter:
+    """RunPort in memory."""
+
+    store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+
+    def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
+        return self.store.fetch_run(scope, run_id)
+
+    def find_answer(self, scope: Scope, run_id: RunId) -> TranscriptMessage | None:
+        try:
+            run = self.store.fetch_run(scope, run_id)
+        except NotFound:
+            return None
+        said = self.store.messages.get(run.conversation_id, [])
+        return next((message for message in said if message.message_id == run.assistant_message_id), None)
+
+    def start_run(self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice) -> None:
+        run = self._find_live(scope, run_id)
+        if run:
+            self.store.runs[run_id] = replace(
+                run,
+                status="running",
+                profile_version=profile_version,
+                model=model,
+                started_at=run.started_at or datetime.now(UTC),
+            )
+
+    def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
+        run = self._find_live(scope, run_id)
+        if run:
+            self.store.runs[run_id] = replace(run, provider_started=True)
+
+    def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
+        with self.store.lock:
+            run = self.store.fetch_run(scope, run_id)
+            if run.status == "ended":
+                return False
+            if end.text.strip():
+                self.store.messages[run.conversation_id].append(_answer(run, end))
+            self.store.actions[run_id] = end.actions
+            self.store.passages_retrieved[run_id] = end.passages_retrieved
+            self.store.runs[run_id] = _ended(run, end)
+            self.store.touch(self.store.fetch(scope, run.conversation_id), end.ended_at)
+            return True
+
+    def _find_live(self, scope: Scope, run_id: RunId) -> Run | None:
+        try:
+            run = self.store.fetch_run(scope, run_id)
+        except NotFound:
+            return None
+        return None if run.status == "ended" else run
+
+
+@dataclass(frozen=True)
+class MemoryInteractionAdapter:
+    """InteractionPort in memory."""
+
+    store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+
+    def record_interaction(self, scope: Scope, interaction: Interaction) -> None:
+        self.store.fetch(scope, interaction.conversation_id)
+        self.store.interactions.setdefault(interaction.interaction_id, interaction)
+
+
+@dataclass(frozen=True)
+class MemoryArtifactAdapter:
+    """ArtifactPort in memory."""
+
+    store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+
+    def list_artifacts(self, scope: Scope, conversation_id: ConversationId) -> tuple[ArtifactSummary, ...]:
+        self.store.fetch(scope, conversation_id)
+        kept = [record for home, record in self.store.artifacts.values() if home == conversation_id]
+        return tuple(sorted(kept, key=lambda record: (record.created_at, record.artifact_id)))
+
+
+def _answer(run: Run, end: RunEnd) -> TranscriptMessage:
+    return TranscriptMessage(
+        message_id=run.assistant_message_id,
+        role="assistant",
+        text=end.text,
+        run_id=run.run_id,
+        created_at=end.ended_at,
+        citations=end.citations,
+    )
+
+
+def _ended(run: Run, end: RunEnd) -> Run:
+    return replace(
+        run,
+        status="ended",
+        stop_reason=end.stop_reason,
+        usage=end.usage,
+        last_seq=end.last_seq,
+        error_code=end.error_code,
+        error_message=end.error_message,
+        ended_at=end.ended_at,
+    )
