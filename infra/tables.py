@@ -71,7 +71,8 @@ class Tables(Construct):
         self.replay.grant(grantee, "Query")
 
     def grant_hold_sockets(self, grantee: iam.IGrantable) -> None:
-        """Use a ticket, keep a socket's subscriptions, and replay what it missed."""
+        """Use a ticket, keep a socket's subscriptions, and replay what it missed of the run that holds the lease."""
+        self.leases.grant(grantee, "GetItem")
         self.connections.grant(
             grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "BatchWriteItem"
         )

@@ -94,6 +94,7 @@ class Turns(Construct):
             settings=WebSocketSettings(
                 equerry_stage=config.stage,
                 database_secret_arn=at.database.runtime.arn,
+                leases_table=at.tables.leases.table.table_name,
                 connections_table=at.tables.connections.table.table_name,
                 replay_table=at.tables.replay.table.table_name,
                 websocket_endpoint=at.sockets.endpoint,
