@@ -1,0 +1,77 @@
+"""AWS clients: short time-outs, few attempts, each made on first use."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from boto3.session import Session
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+    from mypy_boto3_sqs import SQSClient
+
+_Client = TypeVar("_Client")
+
+
+class AwsClients:
+    """One client a service, shared by threads; AWS_ENDPOINT_URL and the region come from the environment.
+
+    Making a client costs tens of milliseconds of a cold start, so a function pays only for those it uses.
+    """
+
+    def __init__(self) -> None:
+        self._session = Session()
+        self._lock = threading.Lock()
+        self._made: dict[str, Any] = {}
+
+    @property
+    def dynamodb(self) -> "DynamoDBClient":
+        """Leases, connections, the replay log, flags."""
+        return self._keep("dynamodb", lambda: self._session.client("dynamodb", config=_config()))
+
+    @property
+    def sqs(self) -> "SQSClient":
+        """The queue of turns."""
+        return self._keep("sqs", lambda: self._session.client("sqs", config=_config()))
+
+    @property
+    def secrets(self) -> "SecretsManagerClient":
+        """Database passwords and provider keys."""
+        return self._keep("secretsmanager", lambda: self._session.client("secretsmanager", config=_config()))
+
+    @property
+    def s3(self) -> "S3Client":
+        """Staged documents, addressed and signed so that a browser may use the address."""
+        return self._keep("s3", lambda: self._session.client("s3", config=_config().merge(_SIGNED)))
+
+    def push(self, endpoint_url: str) -> "ApiGatewayManagementApiClient":
+        """Return the client of one WebSocket stage; `endpoint_url` is its management address."""
+        return self._keep(
+            endpoint_url,
+            lambda: self._session.client(
+                "apigatewaymanagementapi", endpoint_url=endpoint_url, config=_config(read_timeout_s=3)
+            ),
+        )
+
+    def _keep(self, name: str, make: Callable[[], _Client]) -> _Client:
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = make()
+            return cast("_Client", self._made[name])
+
+
+def _config(*, read_timeout_s: float = 5) -> Config:
+    return Config(
+        connect_timeout=2,
+        read_timeout=read_timeout_s,
+        retries={"mode": "standard", "total_max_attempts": 3},
+        tcp_keepalive=True,
+    )
+
+
+# boto3 would otherwise put a checksum of its own choice into the signature, which no uploader could match.
+_SIGNED = Config(signature_version="s3v4", request_checksum_calculation="when_required")
