@@ -1,7 +1,7 @@
 """Which sentences are chosen; pure and deterministic."""
 
 import pytest
-from equerry.adapters.embedded.extractive_question import read_question
+from equerry.adapters.embedded.extractive_question import interpret_question
 from equerry.adapters.embedded.extractive_selection import (
     MOST_CHARACTERS,
     MOST_SENTENCES,
@@ -17,7 +17,7 @@ def passage(text: str, *headings: str, handle: str = "p000001") -> RenderedPassa
 
 
 def chosen(question: str, *passages: RenderedPassage) -> list[str]:
-    return [each.text for each in select_sentences(read_question(question), passages)]
+    return [each.text for each in select_sentences(interpret_question(question), passages)]
 
 
 def sentences(text: str) -> list[str]:
@@ -113,7 +113,7 @@ def test_sentences_come_in_reading_order_by_passage() -> None:
 
     order = [
         (each.passage, each.position)
-        for each in select_sentences(read_question("What paints widgets?"), (one, two))
+        for each in select_sentences(interpret_question("What paints widgets?"), (one, two))
     ]
 
     assert order == sorted(order)

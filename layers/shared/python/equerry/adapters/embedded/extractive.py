@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from equerry.adapters.embedded.extractive_answer import NO_SEARCH, write_answer
-from equerry.adapters.embedded.extractive_question import Question, read_question
+from equerry.adapters.embedded.extractive_question import Question, interpret_question
 from equerry.adapters.embedded.extractive_selection import select_sentences
 from equerry.domain.conversations import ModelChoice
-from equerry.domain.fencing import find_fenced, unfence
+from equerry.domain.fencing import unfence
 from equerry.domain.passage_format import RenderedPassage, parse_passages
-from equerry.engine.messages import Message, TextBlock, ToolCallBlock, ToolResultBlock
+from equerry.domain.questions import list_questions, read_question
+from equerry.engine.messages import TextBlock, ToolCallBlock, ToolResultBlock
 from equerry.engine.model import ModelRequest, ModelStream, RoundEnd, TextDelta, ToolCallReady, ToolSpec
 from equerry.engine.thread import Thread
 from equerry.kernel.clock import Clock
@@ -40,7 +41,7 @@ class ExtractiveModelAdapter:
 
     def stream(self, request: ModelRequest) -> ModelStream:
         """Search in the first round, answer in the next."""
-        question = _read_question(request.thread)
+        question = _interpret(request.thread)
         results = _read_results(request.thread)
         search = _find_search(request)
         if results is None and search and question.query:
@@ -74,21 +75,9 @@ def _call(search: ToolSpec, question: Question, request: ModelRequest) -> ModelS
     yield RoundEnd(stop="tool_use", usage=_measure(request, question.query))
 
 
-def _read_question(thread: Thread) -> Question:
-    asked = [text for message in thread.messages if (text := _read_words(message))]
-    return read_question(asked[-1] if asked else "", earlier=asked[:-1])
-
-
-def _read_words(message: Message) -> str:
-    """The person's words in a message, or nothing where only tools or the model speak."""
-    if message.role != "user":
-        return ""
-    texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
-    for text in reversed(texts):
-        if (words := find_fenced(text, kind="user")) is not None:
-            return words
-    answers_tools = any(isinstance(block, ToolResultBlock) for block in message.blocks)
-    return "" if answers_tools or not texts else unfence(texts[-1])
+def _interpret(thread: Thread) -> Question:
+    asked = list_questions(thread)
+    return interpret_question(asked[-1] if asked else "", earlier=asked[:-1])
 
 
 def _read_results(thread: Thread) -> tuple[RenderedPassage, ...] | None:
@@ -96,7 +85,7 @@ def _read_results(thread: Thread) -> tuple[RenderedPassage, ...] | None:
     found: list[RenderedPassage] = []
     searched = False
     for message in reversed(thread.messages):
-        if _read_words(message):
+        if read_question(message):
             break
         for block in message.blocks:
             if isinstance(block, ToolResultBlock):

@@ -35,7 +35,7 @@ class Question:
     asks_what_is: bool
 
 
-def read_question(text: str, *, earlier: Sequence[str] = ()) -> Question:
+def interpret_question(text: str, *, earlier: Sequence[str] = ()) -> Question:
     """Read the person's words; a short follow-up ("and in Python 3?") borrows from the question before it.
 
     Args:
