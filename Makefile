@@ -7,18 +7,72 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 CORE := layers/dependencies/requirements.txt
+LOCKS := requirements/bootstrap.txt $(CORE) layers/embedding/requirements.txt layers/ingestion/requirements.txt \
+  requirements/emulator.txt requirements/dev.txt
+OUT := .
+NODE_MODULES := node_modules/.package-lock.json client/node_modules/.package-lock.json
+PAGE := client/dist/index.html
+PAGE_SOURCES := $(shell find client/src client/public client/index.html client/vite.config.ts -type f 2>/dev/null)
+CDK := CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=$$(node -p 'process.versions.node.split(".")[0]') \
+  node_modules/.bin/cdk
+REQUIRE_NODE = @command -v node >/dev/null && command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' \
+  || { echo "Equerry needs Node 20 or newer with npm, on the PATH: https://nodejs.org, or your system's packages nodejs and npm."; exit 1; }
 
-.PHONY: help env lock
+.PHONY: help env lock demo up down status check fix test bench synth types clean-local
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-env: $(VENV)/.installed ## create or refresh the application environment
+env: $(VENV)/.installed $(NODE_MODULES) ## create or refresh the environments
+
+demo: env $(PAGE) ## run the whole system here, index sample documents and ask a question; Ctrl-C stops it
+	@$(BIN)/equerry local demo
+
+up: env $(PAGE) ## start the local stack and return when it is ready
+	@$(BIN)/equerry local up
+
+down: $(VENV)/.installed ## stop the local stack; its state is kept
+	@$(BIN)/equerry local down
+
+status: $(VENV)/.installed ## tell how the local stack is
+	@$(BIN)/equerry local status
+
+clean-local: $(VENV)/.installed ## stop the local stack and forget all its state
+	@$(BIN)/equerry local clean
+
+check: env ## everything CI checks before it runs tests
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory lock-drift
+	@$(BIN)/python -m local.codegen --check
+	@$(MAKE) --no-print-directory synth
+	@npm run --silent --prefix client check
+
+fix: $(VENV)/.installed ## format, and repair what can be repaired
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+test: env $(PAGE) ## all tests: client, unit, contract, infra, integration, end to end
+	@npm run --silent --prefix client test
+	@$(BIN)/pytest
+
+bench: env ## print the numbers the documents give, measured here
+	@$(BIN)/python -m bench
+
+synth: env ## synthesise the production configuration and lint it; needs no credentials
+	@$(CDK) synth --quiet --context stage=production --output cdk.out/production
+	@$(BIN)/cfn-lint cdk.out/production/*.template.json
+
+types: env ## generate the client's types from the events' declaration again
+	@$(BIN)/python -m local.codegen
 
 $(UV): requirements/bootstrap.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Equerry needs Python 3.11 or newer; {sys.executable} is {v.major}.{v.minor}. Set PYTHON=/path/to/python3.11.")'
 	@echo "creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@touch $@
 
 $(VENV)/.installed: $(UV) requirements/dev.txt layers/shared/pyproject.toml pyproject.toml
 	@echo "installing the application environment"
@@ -27,11 +81,34 @@ $(VENV)/.installed: $(UV) requirements/dev.txt layers/shared/pyproject.toml pypr
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e layers/shared -e .
 	@touch $@
 
+node_modules/.package-lock.json: package-lock.json
+	$(REQUIRE_NODE)
+	@echo "installing the CDK command line"
+	@npm ci --silent
+	@touch $@
+
+client/node_modules/.package-lock.json: client/package-lock.json
+	$(REQUIRE_NODE)
+	@echo "installing the chat page's packages"
+	@npm ci --silent --prefix client
+	@touch $@
+
+$(PAGE): client/node_modules/.package-lock.json client/package.json $(PAGE_SOURCES)
+	@echo "building the chat page"
+	@npm run --silent --prefix client build -- --logLevel warn
+	@touch $@
+
 lock: $(UV) ## compile the hashed requirements again
-	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	@$(COMPILE) layers/shared/pyproject.toml -o $(CORE)
-	@$(COMPILE) layers/embedding/requirements.in -c $(CORE) -o layers/embedding/requirements.txt
-	@$(COMPILE) layers/ingestion/requirements.in -c $(CORE) -o layers/ingestion/requirements.txt
-	@$(COMPILE) requirements/emulator.in -o requirements/emulator.txt
+	@$(COMPILE) requirements/bootstrap.in -o $(OUT)/requirements/bootstrap.txt
+	@$(COMPILE) layers/shared/pyproject.toml -o $(OUT)/$(CORE)
+	@$(COMPILE) layers/embedding/requirements.in -c $(CORE) -o $(OUT)/layers/embedding/requirements.txt
+	@$(COMPILE) layers/ingestion/requirements.in -c $(CORE) -o $(OUT)/layers/ingestion/requirements.txt
+	@$(COMPILE) requirements/emulator.in -o $(OUT)/requirements/emulator.txt
 	@$(COMPILE) pyproject.toml layers/shared/pyproject.toml layers/embedding/requirements.in layers/ingestion/requirements.in \
-	  -c $(CORE) -c layers/embedding/requirements.txt -c layers/ingestion/requirements.txt -o requirements/dev.txt
+	  -c $(CORE) -c layers/embedding/requirements.txt -c layers/ingestion/requirements.txt -o $(OUT)/requirements/dev.txt
+
+.PHONY: lock-drift
+lock-drift: $(UV)
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && tar cf - $(LOCKS) | tar xf - -C "$$fresh" && \
+	  $(MAKE) --no-print-directory lock OUT="$$fresh" && \
+	  for lock in $(LOCKS); do diff -u "$$lock" "$$fresh/$$lock" || { echo "$$lock is not what it is compiled from: make lock"; exit 1; }; done

@@ -1,7 +1,7 @@
 """How the tools on this machine speak to the emulator, and to nothing else."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -10,6 +10,8 @@ from local.places import ACCOUNT, REGION, Places
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 CREDENTIAL = "test"
@@ -44,34 +46,42 @@ def build_environment(places: Places) -> dict[str, str]:
     return kept | pointed
 
 
-def build_session(places: Places) -> "Session":
-    """Return clients for the emulator."""
-    return Session(places)
-
-
 class Session:
     """AWS clients that can reach the emulator only: address and credentials are given, never looked up."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._session = boto3.Session(CREDENTIAL, CREDENTIAL, region_name=REGION)
-        self._config = Config(retries={"max_attempts": 2}, connect_timeout=5, proxies={})
-
-    @property
-    def verify(self) -> str | bool:
-        """What a client checks the emulator's certificate against."""
-        return str(self._places.certificate) if self._places.enforce_iam else False
+        self._config = Config(
+            retries={"max_attempts": 2}, connect_timeout=5, proxies={}, s3={"addressing_style": "path"}
+        )
 
     @property
     def cloudformation(self) -> "CloudFormationClient":
         """Stacks."""
-        return self._session.client(
-            "cloudformation", endpoint_url=self._places.aws_url, verify=self.verify, config=self._config
-        )
+        return self._session.client("cloudformation", **self._options)
 
     @property
     def secrets(self) -> "SecretsManagerClient":
         """Secrets."""
-        return self._session.client(
-            "secretsmanager", endpoint_url=self._places.aws_url, verify=self.verify, config=self._config
-        )
+        return self._session.client("secretsmanager", **self._options)
+
+    @property
+    def dynamodb(self) -> "DynamoDBClient":
+        """Tables."""
+        return self._session.client("dynamodb", **self._options)
+
+    @property
+    def gateway(self) -> Any:
+        """HTTP and WebSocket APIs; their stubs are not installed."""
+        return self._session.client("apigatewayv2", **self._options)
+
+    @property
+    def s3(self) -> "S3Client":
+        """Buckets."""
+        return self._session.client("s3", **self._options)
+
+    @property
+    def _options(self) -> Any:
+        trust = str(self._places.certificate) if self._places.enforce_iam else False
+        return {"endpoint_url": self._places.aws_url, "verify": trust, "config": self._config}

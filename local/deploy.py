@@ -17,6 +17,7 @@ from local.files import read_json, write_json
 from local.machine import find_architecture, find_cdk, find_python, require_node
 from local.places import ACCOUNT, REGION, ROOT, STACK, Places
 from local.progress import Progress, Tell
+from local.restoring import restore
 
 SOURCES = (
     "app.py",
@@ -64,6 +65,8 @@ def deploy(places: Places, progress: Progress, *, owner_password: str, model: di
             cwd=ROOT,
             tell=tell,
         )
+    with progress.step("putting back what the emulator drops"):
+        _restore(places, session)
     write_json(stamp, signature)
     return True
 
@@ -118,8 +121,16 @@ class _Tool:
                 process.kill()
                 process.wait()
         if code != 0:
-            said = "\n".join(last)
-            raise PartFailed(f"`cdk {words[0]}` failed:\n{said}", f"see {self._log}")
+            raise PartFailed(f"`cdk {words[0]}` failed: {_summarise(last)}", f"see {self._log}")
+
+
+def _summarise(lines: Iterable[str]) -> str:
+    """Return the end of what the command line said, from its own summary on if it gave one."""
+    said = [line for line in lines if line.strip()]
+    for index, line in enumerate(said):
+        if line.startswith(("❌", "Failed resources")):
+            return "\n".join(said[index:])
+    return "\n".join(said)
 
 
 def _write_overrides(path: Path, places: Places, owner_password: str, model: dict[str, str]) -> None:
@@ -159,6 +170,14 @@ def _source_files() -> Iterable[Path]:
                 and not any(p.endswith(".egg-info") for p in path.parts)
             ):
                 yield path
+
+
+def _restore(places: Places, session: Session) -> int:
+    template = json.loads((places.state / "cdk.out" / f"{STACK}.template.json").read_text())
+    pages = session.cloudformation.get_paginator("list_stack_resources").paginate(StackName=STACK)
+    deployed = [resource for page in pages for resource in page["StackResourceSummaries"]]
+    ids = {entry["LogicalResourceId"]: entry.get("PhysicalResourceId", "") for entry in deployed}
+    return restore(session, template, ids)
 
 
 def _is_complete(session: Session, stack: str) -> bool:

@@ -2,8 +2,6 @@
 
 import base64
 import hashlib
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +24,6 @@ class KeyRing:
     """The newest key signs; the one before it still verifies, so a rotation breaks no token in use."""
 
     folder: Path
-    now: Callable[[], float] = time.time
 
     def load_signing_key(self) -> SigningKey:
         """Return the newest key, made now if there is none."""
@@ -36,7 +33,8 @@ class KeyRing:
     def rotate(self) -> SigningKey:
         """Make a new signing key; keys before the last one are forgotten."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self.folder / f"{int(self.now() * 1000):015d}.pem"
+        files = self._files()
+        path = self.folder / f"{int(files[-1].stem) + 1 if files else 1:06d}.pem"
         path.touch(mode=0o600)
         private = Ed25519PrivateKey.generate()
         path.write_bytes(

@@ -1,6 +1,7 @@
 """The whole stack as one thing: up, down, and how it is."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from local.machine import find_cdk, require_node
 from local.model import choose_model
 from local.places import PORTS, ROOT, Places
 from local.ports import require_free
-from local.postgres import EmbeddedPostgres
+from local.postgres import EmbeddedPostgres, reachable_home
 from local.progress import Progress
 from local.supervisor import find_supervisor, is_ours
 
@@ -66,6 +67,12 @@ class Stack:
                 time.sleep(0.05)
         self._end_orphans()
         return True
+
+    def clean(self) -> None:
+        """Stop everything and forget all state, the emulator's installation included."""
+        self.down()
+        for folder in (self.places.state, reachable_home(self.places.state / "postgres")):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def describe(self) -> dict[str, Any] | None:
         """Return the supervisor's last word on its parts; None if no stack runs here."""

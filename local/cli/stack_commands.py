@@ -42,6 +42,14 @@ def down() -> None:
 
 
 @stack_app.command()
+def clean() -> None:
+    """Stop everything and forget all state."""
+    stack = build_stack()
+    stack.clean()
+    typer.echo(f"removed {stack.places.state}")
+
+
+@stack_app.command()
 def status() -> None:
     """Tell which parts run; exit code 1 unless all do."""
     stack = build_stack()
