@@ -64,11 +64,11 @@ class Tables(Construct):
         self.run_flags = TurnTable(self, "RunFlags", key=key, removal=removal, sort=text)
 
     def grant_accept_turns(self, grantee: iam.IGrantable) -> None:
-        """Take and give back a conversation's lease, raise a stop flag, issue tickets, read the replay log."""
+        """Take a conversation's lease, raise a stop flag, issue tickets, and settle what a dead worker left."""
         self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
-        self.run_flags.grant(grantee, "PutItem")
-        self.connections.grant(grantee, "PutItem")
-        self.replay.grant(grantee, "Query")
+        self.run_flags.grant(grantee, "PutItem", "DeleteItem")
+        self.connections.grant(grantee, "PutItem", "Query", "DeleteItem")
+        self.replay.grant(grantee, "Query", "PutItem")
 
     def grant_hold_sockets(self, grantee: iam.IGrantable) -> None:
         """Use a ticket, keep a socket's subscriptions, and replay what it missed of the run that holds the lease."""

@@ -8,7 +8,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
-from equerry.runtime.settings import HttpSettings, WebSocketSettings, WorkerSettings
+from equerry.runtime.settings import HttpSettings, ReaperSettings, WebSocketSettings, WorkerSettings
 
 from infra.build import Build
 from infra.database import Database
@@ -53,7 +53,7 @@ class Turns(Construct):
             self,
             "Http",
             platform=self._platform,
-            handler="turn.handler.http",
+            handler="turn.http.handle",
             memory_mib=1024,
             timeout_s=29,
             reserved_concurrency=config.limits.http_reserved_concurrency,
@@ -72,12 +72,14 @@ class Turns(Construct):
                 turn_queue_url=at.queue.queue.queue_url,
                 uploads_bucket=at.uploads.bucket.bucket_name,
                 websocket_url=at.sockets.url,
+                websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
             ),
         ).function
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)
         at.queue.grant_hand_off(http)
+        at.sockets.grant_publish(http)  # an accepted turn may first end what a dead worker left
         at.uploads.grant_upload(http)
         at.http.serve(http)
         return http
@@ -88,7 +90,7 @@ class Turns(Construct):
             self,
             "WebSocket",
             platform=self._platform,
-            handler="turn.handler.websocket",
+            handler="turn.websocket.handle",
             memory_mib=512,
             timeout_s=29,
             settings=WebSocketSettings(
@@ -134,10 +136,10 @@ class Turns(Construct):
             self,
             "Reaper",
             platform=self._platform,
-            handler="worker.handler.reap",
+            handler="worker.reaper.handle",
             memory_mib=512,
             timeout_s=55,
-            settings=self._worker_settings(),
+            settings=self._reaper_settings(),
         ).function
         self._grant_run(reaper)
         schedule = events.Schedule.rate(Duration.minutes(1))
@@ -152,6 +154,18 @@ class Turns(Construct):
         at.tables.grant_run_turns(function)
         at.sockets.grant_publish(function)
         grant_model_key(function, self._platform.config)
+
+    def _reaper_settings(self) -> ReaperSettings:
+        at = self._resources
+        return ReaperSettings(
+            equerry_stage=self._platform.config.stage,
+            database_secret_arn=at.database.runtime.arn,
+            leases_table=at.tables.leases.table.table_name,
+            connections_table=at.tables.connections.table.table_name,
+            replay_table=at.tables.replay.table.table_name,
+            run_flags_table=at.tables.run_flags.table.table_name,
+            websocket_endpoint=at.sockets.endpoint,
+        )
 
     def _worker_settings(self) -> WorkerSettings:
         at, config = self._resources, self._platform.config

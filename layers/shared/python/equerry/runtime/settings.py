@@ -25,6 +25,7 @@ class HttpSettings(Environment):
     turn_queue_url: str
     uploads_bucket: str
     websocket_url: str
+    websocket_endpoint: str
     profiles_path: str = "/opt/profiles"
     default_profile: str = "docs"
 
@@ -45,7 +46,7 @@ class WebSocketSettings(Environment):
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings(Environment):
-    """Turns from the queue, and the reaper that ends what a dead worker left."""
+    """Turns from the queue."""
 
     equerry_stage: str
     database_secret_arn: str
@@ -63,6 +64,20 @@ class WorkerSettings(Environment):
     extractive_word_delay_ms: int = 15
     embedding_provider: str = "embedded"
     profiles_path: str = "/opt/profiles"
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaperSettings(Environment):
+    """The schedule that ends what dead workers left."""
+
+    equerry_stage: str
+    database_secret_arn: str
+    leases_table: str
+    connections_table: str
+    replay_table: str
+    run_flags_table: str
+    websocket_endpoint: str
 
 
 @value

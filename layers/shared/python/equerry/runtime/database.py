@@ -1,0 +1,12 @@
+"""The database, at the address and under the role that a secret names."""
+
+from equerry.adapters.aws.clients import AwsClients
+from equerry.adapters.aws.secrets import SecretsReader
+from equerry.adapters.postgres.addresses import DatabaseAddress
+from equerry.adapters.postgres.connections import PostgresConnections
+
+
+def open_database(clients: AwsClients, secret_arn: str) -> PostgresConnections:
+    """Return a pool that connects at first use and reads the secret then."""
+    secrets = SecretsReader(clients.secrets)
+    return PostgresConnections(lambda: DatabaseAddress.from_secret(secrets.fetch_secret(secret_arn)))

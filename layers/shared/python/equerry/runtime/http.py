@@ -1,0 +1,101 @@
+"""Wires the HTTP entry points."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
+from equerry.adapters.aws.queue import SqsQueueAdapter
+from equerry.adapters.aws.uploads import S3UploadAdapter
+from equerry.adapters.filesystem.profiles import FolderProfileAdapter
+from equerry.adapters.jwt.identity import JwksIdentityAdapter
+from equerry.adapters.postgres.documents import PostgresDocumentAdapter
+from equerry.adapters.postgres.interactions import PostgresArtifactAdapter, PostgresInteractionAdapter
+from equerry.adapters.postgres.passages import PostgresPassageAdapter
+from equerry.domain.pipeline import PIPELINE_VERSION
+from equerry.runtime.http_app import HttpApp
+from equerry.runtime.minting import new_identifier, new_secret
+from equerry.runtime.settings import HttpSettings
+from equerry.runtime.turn_parts import TurnParts, build_turn_parts
+from equerry.services.conversations import ConversationService
+from equerry.services.documents import DocumentService
+from equerry.services.subscriptions import TicketService
+from equerry.services.turns import TurnService
+from equerry.surfaces.http.conversation_routes import ConversationRoutes
+from equerry.surfaces.http.document_routes import DocumentRoutes
+from equerry.surfaces.http.openapi import build_contract
+from equerry.surfaces.http.routing import Route
+from equerry.surfaces.http.run_routes import RunRoutes
+from equerry.surfaces.http.service_routes import ServiceRoutes
+
+
+def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
+    """Return the app of the HTTP function.
+
+    Raises:
+        MissingSetting: a variable the function cannot start without is missing or blank.
+    """
+    settings = HttpSettings.from_env(environ)
+    identity = JwksIdentityAdapter(
+        jwks_url=settings.auth_jwks_url, issuer=settings.auth_issuer, audience=settings.auth_audience
+    )
+    lambda_version = environ.get("AWS_LAMBDA_FUNCTION_VERSION", "local")
+    return HttpApp(build_routes(settings, build_turn_parts(settings), lambda_version), identity)
+
+
+def build_routes(settings: HttpSettings, parts: TurnParts, lambda_version: str) -> tuple[Route, ...]:
+    """Return every route of the API."""
+    turns = _build_turns(settings, parts)
+    conversations = ConversationRoutes(conversations=_build_conversations(settings, parts), turns=turns)
+    runs = RunRoutes(
+        reading=parts.build_reading(),
+        turns=turns,
+        tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
+        websocket_url=settings.websocket_url,
+    )
+    documents = DocumentRoutes(documents=_build_documents(settings, parts))
+    service = ServiceRoutes(
+        version=settings.equerry_version,
+        commit=settings.equerry_commit,
+        lambda_version=lambda_version,
+        default_profile=settings.default_profile,
+        build_contract=lambda: build_contract(routes, version=settings.equerry_version),
+    )
+    routes = (*conversations.build(), *runs.build(), *documents.build(), *service.build())
+    return routes
+
+
+def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
+    interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    return TurnService(
+        transcripts=parts.transcripts,
+        runs=parts.runs,
+        leases=parts.leases,
+        interrupts=interrupts,
+        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url),
+        recovery=parts.build_recovery(interrupts),
+        clock=parts.clock,
+        new_id=new_identifier,
+    )
+
+
+def _build_conversations(settings: HttpSettings, parts: TurnParts) -> ConversationService:
+    return ConversationService(
+        transcripts=parts.transcripts,
+        interactions=PostgresInteractionAdapter(parts.database),
+        artifacts=PostgresArtifactAdapter(parts.database),
+        profiles=FolderProfileAdapter(Path(settings.profiles_path)),
+        leases=parts.leases,
+        default_profile=settings.default_profile,
+        clock=parts.clock,
+        new_id=new_identifier,
+    )
+
+
+def _build_documents(settings: HttpSettings, parts: TurnParts) -> DocumentService:
+    return DocumentService(
+        documents=PostgresDocumentAdapter(parts.database),
+        passages=PostgresPassageAdapter(parts.database),
+        uploads=S3UploadAdapter(parts.clients.s3, settings.uploads_bucket),
+        pipeline_version=PIPELINE_VERSION,
+    )

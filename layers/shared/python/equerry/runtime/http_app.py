@@ -1,0 +1,92 @@
+"""Serves the routes behind an HTTP API."""
+
+import re
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from pydantic import BaseModel
+
+from equerry.kernel.errors import EquerryError, NotFound
+from equerry.ports.identity import IdentityPort
+from equerry.runtime.observability import logger
+from equerry.surfaces.http.authentication import read_bearer
+from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
+from equerry.surfaces.http.problems import answer_failure
+from equerry.surfaces.http.routing import PREFIX, Route
+
+_REFERENCE = re.compile(r"[\w.:-]{1,128}")
+
+
+class HttpApp:
+    """Routes requests, identifies callers, and turns every failure into a problem document."""
+
+    def __init__(self, routes: Sequence[Route], identity: IdentityPort) -> None:
+        self._identity = identity
+        self._resolver = APIGatewayHttpResolver()
+        for route in routes:
+            rule = PREFIX + re.sub(r"\{(\w+)\}", r"<\1>", route.path)
+            self._resolver.route(rule, [route.method])(self._serve(route))
+        self._resolver.not_found(self._answer_unknown)
+
+    def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Handle one event of payload format 2.0."""
+        logger.append_keys(request_id=_read_reference(event))
+        return self._resolver.resolve(event, context)
+
+    def _serve(self, route: Route) -> Callable[..., Response[Any]]:
+        def serve(**path: str) -> Response[Any]:
+            event = self._resolver.current_event
+            reference = _read_reference(event.raw_event)
+            try:
+                answer = route.handle(self._decode(route, path, reference))
+            except EquerryError as failure:
+                logger.info("request_refused", extra={"operation": route.operation, "code": failure.code})
+                answer = answer_failure(failure, instance=event.path, reference=reference)
+            except Exception as failure:
+                # The rim: the caller gets a reference and nothing else, the alarm gets the trace.
+                logger.exception("request_failed", extra={"operation": route.operation})
+                answer = answer_failure(failure, instance=event.path, reference=reference)
+            return _encode(answer, reference)
+
+        return serve
+
+    def _decode(self, route: Route, path: dict[str, str], reference: str) -> HttpRequest:
+        event = self._resolver.current_event
+        headers = {name.lower(): text for name, text in event.headers.items()}
+        return HttpRequest(
+            path=path,
+            query=event.query_string_parameters,
+            headers=headers,
+            body=event.decoded_body,
+            request_id=reference,
+            caller=self._identity.verify(read_bearer(headers)) if route.authenticated else None,
+        )
+
+    def _answer_unknown(self, _failure: Exception) -> Response[Any]:
+        event = self._resolver.current_event
+        reference = _read_reference(event.raw_event)
+        unknown = NotFound("there is nothing at this address")
+        return _encode(answer_failure(unknown, instance=event.path, reference=reference), reference)
+
+
+def _read_reference(event: dict[str, Any]) -> str:
+    """Return the caller's x-request-id where it is sane, else the gateway's own."""
+    given = str((event.get("headers") or {}).get("x-request-id", ""))
+    if _REFERENCE.fullmatch(given):
+        return given
+    return str(event.get("requestContext", {}).get("requestId", "unknown"))
+
+
+def _encode(answer: HttpAnswer, reference: str) -> Response[Any]:
+    body = answer.body
+    text = body.model_dump_json(by_alias=True) if isinstance(body, BaseModel) else body
+    headers = {"x-request-id": reference, "x-content-type-options": "nosniff", **answer.headers}
+    media_type = headers.pop("content-type", "application/json")
+    return Response(
+        status_code=HTTPStatus(answer.status).value,
+        content_type=media_type if text is not None else None,
+        body=text if text is not None else "",
+        headers=headers,
+    )

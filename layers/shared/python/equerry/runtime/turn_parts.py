@@ -1,0 +1,86 @@
+"""What every function that touches a run is made of."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
+from equerry.adapters.aws.clients import AwsClients
+from equerry.adapters.aws.connections import DynamoConnectionAdapter
+from equerry.adapters.aws.leases import DynamoLeaseAdapter
+from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
+from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.runs import PostgresRunAdapter
+from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
+from equerry.kernel.clock import Clock
+from equerry.ports.interrupts import InterruptPort
+from equerry.runtime.clock import SystemClock
+from equerry.runtime.database import open_database
+from equerry.runtime.minting import new_identifier
+from equerry.services.delivery import DeliveryService
+from equerry.services.reading import RunReadingService
+from equerry.services.recovery import RecoveryService
+
+
+class TurnStoreSettings(Protocol):
+    """Where a function finds the stores that runs live in."""
+
+    @property
+    def database_secret_arn(self) -> str: ...
+    @property
+    def leases_table(self) -> str: ...
+    @property
+    def connections_table(self) -> str: ...
+    @property
+    def replay_table(self) -> str: ...
+    @property
+    def websocket_endpoint(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnParts:
+    """The adapters and small services around runs, over one set of clients."""
+
+    clients: AwsClients
+    clock: Clock
+    database: PostgresConnections
+    transcripts: PostgresTranscriptAdapter
+    runs: PostgresRunAdapter
+    leases: DynamoLeaseAdapter
+    log: DynamoReplayLogAdapter
+    connections: DynamoConnectionAdapter
+    delivery: DeliveryService
+
+    def build_recovery(self, interrupts: InterruptPort) -> RecoveryService:
+        """Return the service that settles what dead workers left."""
+        return RecoveryService(
+            runs=self.runs,
+            leases=self.leases,
+            interrupts=interrupts,
+            log=self.log,
+            delivery=self.delivery,
+            clock=self.clock,
+        )
+
+    def build_reading(self) -> RunReadingService:
+        """Return the service that reads runs."""
+        return RunReadingService(runs=self.runs, log=self.log, clock=self.clock)
+
+
+def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
+    """Wire the parts; nothing connects before its first use."""
+    clients, clock = AwsClients(), SystemClock()
+    database = open_database(clients, settings.database_secret_arn)
+    log = DynamoReplayLogAdapter(clients.dynamodb, settings.replay_table, new_identifier)
+    connections = DynamoConnectionAdapter(clients.dynamodb, settings.connections_table)
+    channel = ApiGatewayChannelAdapter(clients.push(settings.websocket_endpoint))
+    return TurnParts(
+        clients=clients,
+        clock=clock,
+        database=database,
+        transcripts=PostgresTranscriptAdapter(database),
+        runs=PostgresRunAdapter(database),
+        leases=DynamoLeaseAdapter(clients.dynamodb, settings.leases_table, new_identifier),
+        log=log,
+        connections=connections,
+        delivery=DeliveryService(log=log, connections=connections, channel=channel, clock=clock),
+    )

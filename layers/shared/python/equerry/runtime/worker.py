@@ -1,0 +1,91 @@
+"""Wires the worker, which runs turns off the queue."""
+
+import os
+from collections.abc import Mapping
+from json import loads
+from pathlib import Path
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    EventType,
+    process_partial_response,
+)
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
+from equerry.adapters.aws.queue import SqsQueueAdapter
+from equerry.adapters.filesystem.profiles import FolderProfileAdapter
+from equerry.kernel.identifiers import ConversationId, RunId
+from equerry.runtime.minting import new_nonce
+from equerry.runtime.models import build_model
+from equerry.runtime.observability import logger
+from equerry.runtime.settings import WorkerSettings
+from equerry.runtime.tools import build_tool_registry
+from equerry.runtime.turn_parts import build_turn_parts
+from equerry.services.answering import AnswerService
+from equerry.services.pulse import PulseService
+from equerry.services.runs import RunService
+
+
+class WorkerApp:
+    """Executes the runs of a batch; each is reported on its own."""
+
+    def __init__(self, service: RunService) -> None:
+        self._service = service
+        self._processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Handle one SQS event."""
+        return dict(
+            process_partial_response(
+                event=event, record_handler=self._run, processor=self._processor, context=context
+            )
+        )
+
+    def _run(self, record: SQSRecord) -> None:
+        run_id = RunId(loads(record.body)["runId"])
+        conversation_id = ConversationId(record.attributes.message_group_id or "")
+        logger.append_keys(run_id=run_id)
+        try:
+            handling = self._service.execute(run_id, conversation_id, receipt=record.receipt_handle)
+        except Exception:
+            # The rim: the batch processor only counts failures, and this one needs its trace.
+            logger.exception("run_failed")
+            raise
+        logger.info("run_handled", extra={"handling": handling})
+
+
+def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
+    """Return the app of the worker function."""
+    settings = WorkerSettings.from_env(environ)
+    parts = build_turn_parts(settings)
+    interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    answers = AnswerService(
+        transcripts=parts.transcripts,
+        runs=parts.runs,
+        leases=parts.leases,
+        profiles=FolderProfileAdapter(Path(settings.profiles_path)),
+        model=build_model(settings, parts.clients, parts.clock),
+        log=parts.log,
+        delivery=parts.delivery,
+        build_tools=build_tool_registry(parts.database, settings),
+        new_nonce=new_nonce,
+        clock=parts.clock,
+    )
+    pulses = PulseService(
+        leases=parts.leases,
+        interrupts=interrupts,
+        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url),
+        clock=parts.clock,
+    )
+    service = RunService(
+        runs=parts.runs,
+        leases=parts.leases,
+        interrupts=interrupts,
+        answers=answers,
+        recovery=parts.build_recovery(interrupts),
+        pulses=pulses,
+        clock=parts.clock,
+    )
+    return WorkerApp(service)
