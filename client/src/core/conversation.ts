@@ -136,7 +136,7 @@ export class ConversationStore {
   async reload(): Promise<void> {
     const { conversationId } = this.#view;
     if (conversationId === null) return;
-    this.#change({ loading: true, problem: null });
+    this.#change({ loading: true, loadFailed: false, problem: null });
     await this.#load(conversationId);
   }
 
@@ -197,11 +197,12 @@ export class ConversationStore {
       if (this.#view.conversationId !== conversationId) return;
       const { title, activeRunId } = stored;
       const messages = mergeStored(this.#view.messages, stored.messages, activeRunId);
-      this.#change({ loading: false, title, messages });
+      this.#change({ loading: false, loadFailed: false, title, messages });
       if (activeRunId !== null) this.#follow(activeRunId);
     } catch (error) {
       const problem = asProblem(error);
-      if (this.#view.conversationId === conversationId) this.#change({ loading: false, problem });
+      if (this.#view.conversationId !== conversationId) return;
+      this.#change({ loading: false, loadFailed: true, problem });
     }
   }
 

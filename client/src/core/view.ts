@@ -9,6 +9,8 @@ export interface ConversationView {
   readonly conversationId: string | null;
   readonly title: string | null;
   readonly loading: boolean;
+  /** The transcript could not be loaded; `problem` says why. */
+  readonly loadFailed: boolean;
   readonly messages: Transcript;
   /** The run that is answering now. */
   readonly liveRunId: string | null;
@@ -28,6 +30,7 @@ export const EMPTY_VIEW: ConversationView = {
   conversationId: null,
   title: null,
   loading: false,
+  loadFailed: false,
   messages: [],
   liveRunId: null,
   sending: false,

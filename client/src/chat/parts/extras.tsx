@@ -1,0 +1,38 @@
+import type { AssistantMessage } from "../../core";
+import { Icon } from "./icon";
+
+interface Props {
+  answer: AssistantMessage;
+  onSuggest: (text: string) => void;
+}
+
+/** What an answer brought besides words. */
+export function Extras({ answer: { artifacts, proposals, suggestions }, onSuggest }: Props) {
+  const made = [
+    ...artifacts.map(({ artifactId, title }) => ({ id: artifactId, kind: "Made", title })),
+    ...proposals.map(({ draftId, title }) => ({ id: draftId, kind: "Proposed", title })),
+  ];
+  return (
+    <>
+      {made.length > 0 && (
+        <ul class="made">
+          {made.map(({ id, kind, title }) => (
+            <li key={id}>
+              <Icon name="document" />
+              <span class="made-kind">{kind}</span> {title}
+            </li>
+          ))}
+        </ul>
+      )}
+      {suggestions.length > 0 && (
+        <div class="suggestions">
+          {suggestions.map(({ suggestionId, text }) => (
+            <button key={suggestionId} type="button" class="chip" onClick={() => onSuggest(text)}>
+              {text}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
