@@ -73,21 +73,27 @@ def find_person(user: str, people: tuple[Person, ...]) -> Person:
 class Api:
     """Calls under one identity; a refusal is an ApiRefused, silence a NotRunning."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, transport: httpx.BaseTransport | None = None) -> None:
         self.target = target
+        trust = target.trust or True
+        identity = {**target.headers, "Authorization": f"Bearer {target.token}"}
+        proxied = not target.local
         self._client = httpx.Client(
             base_url=target.url + PREFIX,
-            headers={**target.headers, "Authorization": f"Bearer {target.token}"},
+            headers=identity,
             timeout=TIMEOUT,
-            verify=target.trust or True,
-            trust_env=not target.local,
+            verify=trust,
+            trust_env=proxied,
+            transport=transport,
         )
+        self._storage = httpx.Client(timeout=TIMEOUT, verify=trust, trust_env=proxied, transport=transport)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
+        self._storage.close()
 
     def get(self, path: str, **query: str | int) -> Any:
         """Read a resource."""
@@ -104,9 +110,7 @@ class Api:
     def put_bytes(self, url: str, content: bytes, headers: Mapping[str, str]) -> None:
         """Upload to a presigned address, which carries its own authority: the token stays here."""
         with _reaching(url):
-            answer = httpx.put(
-                url, content=content, headers=dict(headers), timeout=TIMEOUT, verify=self.target.trust or True
-            )
+            answer = self._storage.put(url, content=content, headers=dict(headers))
         if not answer.is_success:
             raise ApiRefused(
                 f"the upload was refused ({answer.status_code})", code="upload", status=answer.status_code

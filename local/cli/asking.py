@@ -1,5 +1,6 @@
 """`equerry ask`: a question, the answer as it is written, and where it comes from."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -22,6 +23,7 @@ class Asker:
     status: TextIO
     answer: TextIO
     quiet: bool = False
+    follow: Callable[[Api, str, str], Iterator[Envelope]] = follow
 
     def require_documents(self) -> None:
         """Check that there is something to answer from; raises LocalError that says how to index."""
@@ -53,7 +55,7 @@ class Asker:
 
     def _show(self, conversation: str, run_id: str) -> str:
         written = ""
-        for envelope in follow(self.api, conversation, run_id):
+        for envelope in self.follow(self.api, conversation, run_id):
             if envelope["type"] == "token":
                 delta = str(envelope["payload"]["delta"])
                 written += delta
