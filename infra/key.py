@@ -1,5 +1,7 @@
 """One customer-managed key for everything at rest."""
 
+from typing import Literal
+
 from aws_cdk import ArnFormat, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -48,3 +50,20 @@ class StageKey(Construct):
                 conditions=conditions,
             )
         )
+
+
+def grant_key(
+    grantee: iam.IGrantable,
+    key: kms.IKey,
+    *actions: str,
+    via: Literal["dynamodb", "s3", "secretsmanager", "sqs"],
+) -> None:
+    """Use the key through one AWS service, and never directly."""
+    service = f"{via}.{Stack.of(key).region}.amazonaws.com"
+    grantee.grant_principal.add_to_principal_policy(
+        iam.PolicyStatement(
+            actions=[f"kms:{action}" for action in actions],
+            resources=[key.key_arn],
+            conditions={"StringEquals": {"kms:ViaService": service}},
+        )
+    )

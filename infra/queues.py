@@ -6,6 +6,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.key import grant_key
 from infra.nag import acknowledge
 
 _RECEIVES = 3
@@ -45,10 +46,8 @@ class DrainedQueue(Construct):
         )
 
     def grant_send(self, grantee: iam.IGrantable) -> None:
-        """SendMessage, and the key that encrypts it."""
+        """SendMessage, and the key through SQS."""
         iam.Grant.add_to_principal(
             grantee=grantee, actions=["sqs:SendMessage"], resource_arns=[self.queue.queue_arn]
         )
-        iam.Grant.add_to_principal(
-            grantee=grantee, actions=["kms:GenerateDataKey", "kms:Decrypt"], resource_arns=[self._key.key_arn]
-        )
+        grant_key(grantee, self._key, "GenerateDataKey", "Decrypt", via="sqs")

@@ -9,6 +9,7 @@ from aws_cdk import aws_secretsmanager as secrets
 from constructs import Construct
 
 from infra.config import DatabaseAddress
+from infra.key import grant_key
 from infra.nag import acknowledge
 
 ROTATION_REASON = (
@@ -99,10 +100,9 @@ def secret_arn(secret: secrets.Secret) -> str:
 
 
 def grant_secret_read(secret: secrets.Secret, grantee: iam.IGrantable) -> None:
-    """GetSecretValue on exactly this secret, and its key for nothing else."""
+    """GetSecretValue on exactly this secret, and its key through Secrets Manager."""
     iam.Grant.add_to_principal(
         grantee=grantee, actions=["secretsmanager:GetSecretValue"], resource_arns=[secret_arn(secret)]
     )
-    key = secret.encryption_key
-    if key:
-        key.grant_decrypt(grantee)
+    if secret.encryption_key:
+        grant_key(grantee, secret.encryption_key, "Decrypt", via="secretsmanager")

@@ -6,7 +6,19 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from infra.key import grant_key
 from infra.nag import acknowledge
+
+# What DynamoDB does with a table's key on behalf of whoever reads or writes it.
+_KEY_OPERATIONS = (
+    "Encrypt",
+    "Decrypt",
+    "ReEncryptFrom",
+    "ReEncryptTo",
+    "GenerateDataKey",
+    "GenerateDataKeyWithoutPlaintext",
+    "DescribeKey",
+)
 
 
 class TurnTable(Construct):
@@ -41,15 +53,13 @@ class TurnTable(Construct):
         )
 
     def grant(self, grantee: iam.IGrantable, *operations: str) -> None:
-        """Exactly these DynamoDB operations on this table, and its key."""
+        """Exactly these DynamoDB operations on this table, and its key through DynamoDB."""
         iam.Grant.add_to_principal(
             grantee=grantee,
             actions=[f"dynamodb:{operation}" for operation in operations],
             resource_arns=[self.table.table_arn],
         )
-        iam.Grant.add_to_principal(
-            grantee=grantee, actions=["kms:Decrypt"], resource_arns=[self._key.key_arn]
-        )
+        grant_key(grantee, self._key, *_KEY_OPERATIONS, via="dynamodb")
 
 
 class Tables(Construct):
@@ -68,19 +78,24 @@ class Tables(Construct):
         self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
         self.run_flags.grant(grantee, "PutItem", "DeleteItem")
         self.connections.grant(grantee, "PutItem", "Query", "DeleteItem")
-        self.replay.grant(grantee, "Query", "PutItem")
+        self.replay.grant(grantee, "PutItem", "Query")
 
     def grant_hold_sockets(self, grantee: iam.IGrantable) -> None:
-        """Use a ticket, keep a socket's subscriptions, and replay what it missed of the run that holds the lease."""
+        """Redeem a ticket, keep a socket's subscriptions, and replay what it missed of the live run."""
         self.leases.grant(grantee, "GetItem")
-        self.connections.grant(
-            grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "BatchWriteItem"
-        )
+        self.connections.grant(grantee, "GetItem", "PutItem", "DeleteItem", "Query")
         self.replay.grant(grantee, "Query")
 
     def grant_run_turns(self, grantee: iam.IGrantable) -> None:
-        """Hold the lease, log envelopes, find the sockets to send to, forget dead ones, heed stop flags."""
+        """Claim and keep the lease, log envelopes, find who listens, forget dead sockets, heed stop flags."""
         self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
-        self.replay.grant(grantee, "PutItem", "Query", "BatchWriteItem")
+        self.run_flags.grant(grantee, "GetItem", "DeleteItem")
         self.connections.grant(grantee, "Query", "DeleteItem")
-        self.run_flags.grant(grantee, "GetItem", "Query", "DeleteItem")
+        self.replay.grant(grantee, "PutItem", "Query")
+
+    def grant_settle_turns(self, grantee: iam.IGrantable) -> None:
+        """Find lapsed leases and end their runs visibly."""
+        self.leases.grant(grantee, "Scan", "GetItem", "DeleteItem")
+        self.run_flags.grant(grantee, "DeleteItem")
+        self.connections.grant(grantee, "Query", "DeleteItem")
+        self.replay.grant(grantee, "PutItem", "Query")

@@ -81,6 +81,7 @@ class Turns(Construct):
         at.queue.grant_hand_off(http)
         at.sockets.grant_publish(http)  # an accepted turn may first end what a dead worker left
         at.uploads.grant_upload(http)
+        at.sockets.grant_publish(http)
         at.http.serve(http)
         return http
 
@@ -120,7 +121,10 @@ class Turns(Construct):
             extra_layers=[self._platform.layers.embedding],
             settings=self._worker_settings(),
         ).function
-        self._grant_run(worker)
+        at.database.runtime.grant_read(worker)
+        at.tables.grant_run_turns(worker)
+        at.sockets.grant_publish(worker)
+        grant_model_key(worker, self._platform.config)
         worker.add_event_source(
             sources.SqsEventSource(
                 at.queue.queue,
@@ -132,6 +136,7 @@ class Turns(Construct):
         return worker
 
     def _reaper(self) -> lambda_.Function:
+        at = self._resources
         reaper = PythonFunction(
             self,
             "Reaper",
@@ -139,33 +144,24 @@ class Turns(Construct):
             handler="worker.reaper.handle",
             memory_mib=512,
             timeout_s=55,
-            settings=self._reaper_settings(),
+            settings=ReaperSettings(
+                equerry_stage=self._platform.config.stage,
+                database_secret_arn=at.database.runtime.arn,
+                leases_table=at.tables.leases.table.table_name,
+                connections_table=at.tables.connections.table.table_name,
+                replay_table=at.tables.replay.table.table_name,
+                run_flags_table=at.tables.run_flags.table.table_name,
+                websocket_endpoint=at.sockets.endpoint,
+            ),
         ).function
-        self._grant_run(reaper)
+        at.database.runtime.grant_read(reaper)
+        at.tables.grant_settle_turns(reaper)
+        at.sockets.grant_publish(reaper)
         schedule = events.Schedule.rate(Duration.minutes(1))
         # A run missed is made up a minute later, so a failed one is not tried again.
         target = targets.LambdaFunction(reaper, retry_attempts=0)
         events.Rule(self, "EachMinute", schedule=schedule, targets=[target])
         return reaper
-
-    def _grant_run(self, function: lambda_.Function) -> None:
-        at = self._resources
-        at.database.runtime.grant_read(function)
-        at.tables.grant_run_turns(function)
-        at.sockets.grant_publish(function)
-        grant_model_key(function, self._platform.config)
-
-    def _reaper_settings(self) -> ReaperSettings:
-        at = self._resources
-        return ReaperSettings(
-            equerry_stage=self._platform.config.stage,
-            database_secret_arn=at.database.runtime.arn,
-            leases_table=at.tables.leases.table.table_name,
-            connections_table=at.tables.connections.table.table_name,
-            replay_table=at.tables.replay.table.table_name,
-            run_flags_table=at.tables.run_flags.table.table_name,
-            websocket_endpoint=at.sockets.endpoint,
-        )
 
     def _worker_settings(self) -> WorkerSettings:
         at, config = self._resources, self._platform.config

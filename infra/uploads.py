@@ -7,6 +7,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.key import grant_key
 from infra.nag import acknowledge, grant_below
 from infra.queues import DrainedQueue
 
@@ -48,18 +49,21 @@ class Uploads(Construct):
         self._notify()
 
     def grant_upload(self, grantee: iam.IGrantable) -> None:
-        """Sign uploads and removals below corpora/."""
+        """Sign uploads, and remove a document's files."""
         self._grant(grantee, "s3:PutObject", "s3:DeleteObject")
-        self._grant_key(grantee, "kms:GenerateDataKey", "kms:Decrypt")
+        self._grant_list(grantee)
+        grant_key(grantee, self._key, "GenerateDataKey", "Decrypt", via="s3")
 
     def grant_read(self, grantee: iam.IGrantable) -> None:
-        """Read what was uploaded below corpora/."""
+        """Read what was uploaded; with the right to list, S3 says 404 of what is absent, and 403 without."""
         self._grant(grantee, "s3:GetObject")
-        self._grant_key(grantee, "kms:Decrypt")
+        self._grant_list(grantee)
+        grant_key(grantee, self._key, "Decrypt", via="s3")
 
     def grant_sweep(self, grantee: iam.IGrantable) -> None:
-        """Delete what is past its retention below corpora/."""
+        """Delete what is past its retention."""
         self._grant(grantee, "s3:DeleteObject", "s3:DeleteObjectVersion")
+        self._grant_list(grantee)
 
     def _grant(self, grantee: iam.IGrantable, *actions: str) -> None:
         grant_below(
@@ -69,8 +73,11 @@ class Uploads(Construct):
             reason="Documents are named by organisation, corpus and content; the code checks the organisation",
         )
 
-    def _grant_key(self, grantee: iam.IGrantable, *actions: str) -> None:
-        iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[self._key.key_arn])
+    def _grant_list(self, grantee: iam.IGrantable) -> None:
+        # No condition on the prefix: S3 would then answer 403 for an absent object all the same.
+        iam.Grant.add_to_principal(
+            grantee=grantee, actions=["s3:ListBucket"], resource_arns=[self.bucket.bucket_arn]
+        )
 
     def _notify(self) -> None:
         """Declared on the bucket itself: CDK's helper would add a custom resource with rights on every bucket."""
