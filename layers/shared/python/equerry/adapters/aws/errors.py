@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as NoConnection
 
 from equerry.kernel.errors import Conflict, EquerryError, Unavailable
@@ -54,7 +54,7 @@ def aws_errors(what: str) -> Iterator[None]:
         if foreseen is None:
             raise
         raise foreseen from error
-    except (NoConnection, HTTPClientError) as error:
+    except (NoConnection, HTTPClientError, IncompleteReadError) as error:
         raise Unavailable(f"could not {what}: AWS was not reached ({type(error).__name__})") from error
 
 
