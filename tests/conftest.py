@@ -1,14 +1,19 @@
 """Doors closed for every test: no network but this machine's, no real credentials, no metadata service."""
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from local.places import ROOT, Places
 from local.ports import find_free_port
 from local.postgres import EmbeddedPostgres
+
+if TYPE_CHECKING:
+    from tests.deployed import Deployed
 
 DUMMIES = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -57,3 +62,38 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostg
     folder = tmp_path_factory.mktemp("postgres")
     with EmbeddedPostgres(folder, find_free_port(), durable=False) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Deployed]":
+    """The whole stack on free ports: started and deployed once for all tests that use it.
+
+    With EQUERRY_ENFORCE_IAM=true, execution roles are enforced and the emulator speaks TLS.
+    """
+    # Imported here: most tests need no AWS client.
+    from local.progress import Progress
+    from local.stack import Stack
+    from tests.deployed import Deployed
+
+    places = Places(
+        state=tmp_path_factory.mktemp("stack"),
+        chat=find_free_port(),
+        issuer=find_free_port(),
+        emulator=find_free_port(),
+        postgres=find_free_port(),
+        enforce_iam=os.environ.get("EQUERRY_ENFORCE_IAM") == "true",
+    )
+    stack = Stack(places, Progress(places.state / "timings.json"))
+    try:
+        stack.up()
+        yield Deployed(places)
+    finally:
+        _keep_logs(places)
+        stack.down()
+
+
+def _keep_logs(places: Places) -> None:
+    target = ROOT / "test-artefacts" / "logs"
+    shutil.rmtree(target, ignore_errors=True)
+    if places.logs.exists():
+        shutil.copytree(places.logs, target)
