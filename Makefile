@@ -18,7 +18,7 @@ CDK := CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERS
 REQUIRE_NODE = @command -v node >/dev/null && command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' \
   || { echo "Equerry needs Node 20 or newer with npm, on the PATH: https://nodejs.org, or your system's packages nodejs and npm."; exit 1; }
 
-.PHONY: help env lock demo up down status check fix test bench synth types clean-local
+.PHONY: help env lock demo up down status check fix test test-iam bench synth types clean-local
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -56,6 +56,9 @@ fix: $(VENV)/.installed ## format, and repair what can be repaired
 test: env $(PAGE) ## all tests: client, unit, contract, infra, integration, end to end
 	@npm run --silent --prefix client test
 	@$(BIN)/pytest
+
+test-iam: env $(PAGE) ## the main job on the deployed stack once more, with execution roles enforced
+	@EQUERRY_ENFORCE_IAM=true $(BIN)/pytest tests/integration/test_main_job.py
 
 bench: env ## print the numbers the documents give, measured here
 	@$(BIN)/python -m bench
