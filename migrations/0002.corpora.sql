@@ -36,7 +36,7 @@ CREATE TABLE assistant_documents (
     document_id uuid PRIMARY KEY,
     organisation_id text NOT NULL,
     corpus_id text NOT NULL,
-    path text NOT NULL,
+    path text COLLATE "C" NOT NULL,
     title text NOT NULL,
     status text NOT NULL CHECK (status IN ('pending', 'published', 'failed', 'deleted')),
     reason text,
@@ -81,8 +81,6 @@ CREATE TABLE assistant_passages (
         REFERENCES assistant_documents (document_id, organisation_id, corpus_id)
 );
 CREATE INDEX assistant_passages_document ON assistant_passages (document_id, hash);
-CREATE UNIQUE INDEX assistant_passages_order ON assistant_passages (document_id, ordinal, version)
-    WHERE superseded_at IS NULL;
 CREATE INDEX assistant_passages_superseded ON assistant_passages (superseded_at)
     WHERE superseded_at IS NOT NULL;
 CREATE INDEX assistant_passages_tenant ON assistant_passages (organisation_id, corpus_id)

@@ -1,4 +1,4 @@
-"""TranscriptPort, RunPort, InteractionPort and ArtifactPort: the same promises in memory and in PostgreSQL."""
+"""TranscriptPort, RunPort, InteractionPort and ArtifactPort: the same promises in memory and PostgreSQL."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -174,13 +174,13 @@ def test_a_strangers_conversation_is_exactly_like_an_unknown_one(store: Store, a
     for stranger in strangers_of(ada):
         assert store.transcripts.list_conversations(stranger, limit=10) == ()
         for wanted in (conversation.conversation_id, unknown):
-            with pytest.raises(NotFound, match="^there is no such conversation$"):
+            with pytest.raises(NotFound, match=r"^there is no such conversation$"):
                 store.transcripts.fetch_conversation(stranger, wanted)
-            with pytest.raises(NotFound, match="^there is no such conversation$"):
+            with pytest.raises(NotFound, match=r"^there is no such conversation$"):
                 store.transcripts.list_messages(stranger, wanted, limit=10)
-            with pytest.raises(NotFound, match="^there is no such conversation$"):
+            with pytest.raises(NotFound, match=r"^there is no such conversation$"):
                 store.transcripts.find_active_run(stranger, wanted)
-            with pytest.raises(NotFound, match="^there is no such conversation$"):
+            with pytest.raises(NotFound, match=r"^there is no such conversation$"):
                 store.artifacts.list_artifacts(stranger, wanted)
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from equerry.kernel.errors import InvalidInput
-from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
+from equerry.kernel.identifiers import CorpusId, DocumentId, OrganisationId, PassageId, derive_identifier
 from equerry.kernel.kinds import entity, record, value
 
 EVERYONE = "organisation"
@@ -50,6 +50,11 @@ def parse_reader_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
                 field="visibleTo",
             )
     return tuple(sorted(set(keys)))
+
+
+def derive_document_id(organisation_id: OrganisationId, corpus_id: CorpusId, path: str) -> DocumentId:
+    """Return the identifier that a path always has in its organisation's corpus."""
+    return derive_identifier(DocumentId, organisation_id, corpus_id, path)
 
 
 @value

@@ -30,6 +30,7 @@ class Publication:
         sha256: of the file the chunks were made from; a publication of anything but the document's
             newest announcement is ignored.
         vectors: one for each chunk, in order.
+        pipeline_version: of what made the chunks and vectors; a later announcement compares it.
         embedded: how many of the vectors were computed rather than reused.
     """
 
@@ -39,6 +40,7 @@ class Publication:
     chunks: tuple[Chunk, ...]
     vectors: tuple[Vector, ...]
     embedding_version: str
+    pipeline_version: str
     embedded: int
 
 
@@ -87,6 +89,8 @@ class DocumentPort(Protocol):
 
     def publish(self, organisation_id: OrganisationId, publication: Publication) -> bool:
         """Replace the document's passages in one transaction; passages keep the document's reader keys.
+
+        A passage whose chunk is unchanged stays, with its identity and the version it first appeared in.
 
         Returns False, changing nothing, if the document was deleted or announced anew meanwhile.
         Repeating a publication that has happened changes nothing and returns True.
