@@ -1,0 +1,1 @@
+"""The identity verifier: EdDSA tokens against an issuer's published keys."""
