@@ -1,6 +1,7 @@
 """Turns are accepted here: the conversation is taken, the question kept, the run handed to the workers."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,7 +11,7 @@ from equerry.domain.execution import choose_mode
 from equerry.domain.leases import Lease, TurnInProgress
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import EquerryError, InvalidInput
+from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
 from equerry.kernel.identifiers import ConversationId, MessageId, NewIdentifier, RunId
 from equerry.kernel.kinds import result
 from equerry.kernel.usage import Usage
@@ -124,7 +125,8 @@ class TurnService:
     def _abandon(self, scope: Scope, run: Run, lease: Lease) -> None:
         """Give the conversation back after a refusal, without leaving a run that nobody will end."""
         try:
-            self.runs.end_run(scope, run.run_id, _not_queued(self.clock))
+            with suppress(NotFound):  # the turn was never written
+                self.runs.end_run(scope, run.run_id, _not_queued(self.clock))
             self.leases.release(lease)
         except EquerryError:
             logger.warning("turn_not_abandoned", extra={"run_id": run.run_id})

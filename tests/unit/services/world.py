@@ -1,0 +1,243 @@
+"""The whole of turn serving over fakes, in one process, with every effect countable."""
+
+import itertools
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from equerry.adapters.fixture.model import FixtureModelAdapter
+from equerry.adapters.fixture.script import Script, replay, say
+from equerry.channel.envelope import Envelope
+from equerry.channel.marker import Marker
+from equerry.domain.evidence import Evidence
+from equerry.domain.principal import Principal, Scope
+from equerry.domain.profiles import Profile
+from equerry.engine.tool import Tool
+from equerry.kernel.identifiers import ConnectionId, ConversationId, OrganisationId, RunId, UserId
+from equerry.services.answering import AnswerService
+from equerry.services.conversations import ConversationService
+from equerry.services.delivery import DeliveryService
+from equerry.services.pulse import PulseService
+from equerry.services.reading import RunReadingService
+from equerry.services.recovery import RecoveryService
+from equerry.services.runs import RunHandling, RunService
+from equerry.services.subscriptions import SubscriptionService, TicketService
+from equerry.services.turns import Acceptance, TurnService
+
+from tests.fakes.clock import FixedClock
+from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
+from tests.fakes.interrupts import MemoryInterruptAdapter
+from tests.fakes.leases import MemoryLeaseAdapter
+from tests.fakes.profiles import MemoryProfileAdapter
+from tests.fakes.queue import MemoryQueueAdapter
+from tests.fakes.transcripts import (
+    MemoryArtifactAdapter,
+    MemoryInteractionAdapter,
+    MemoryRunAdapter,
+    MemoryTranscriptAdapter,
+    MemoryTranscripts,
+)
+
+if TYPE_CHECKING:
+    from equerry.domain.conversations import Conversation
+
+ADA = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("ada"))
+BEN = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("ben"))
+EVE = Scope(organisation_id=OrganisationId("globex"), user_id=UserId("eve"))
+PROFILE = Profile(name="docs", version="v1", title="Docs", identity="You help.", guidance="Search first.")
+NONCE = "0123456789abcdefABCDEF"
+
+
+class ProcessKilled(BaseException):
+    """The process dies here: nothing after this line runs in it."""
+
+
+@dataclass
+class Mortality:
+    """Counts effects and kills the process before or after one of them."""
+
+    kill_at: int = 0
+    after: bool = False
+    effects: list[str] = field(default_factory=list)
+
+    def wrap(self, name: str, port: Any) -> Any:
+        """Return `port` with every call counted."""
+        return _Mortal(name, port, self)
+
+    def run(self, what: str, act: Callable[[], Any]) -> Any:
+        self.effects.append(what)
+        dies = len(self.effects) == self.kill_at
+        if dies and not self.after:
+            raise ProcessKilled(what)
+        done = act()
+        if dies:
+            raise ProcessKilled(what)
+        return done
+
+
+class _Mortal:
+    def __init__(self, name: str, port: Any, fate: Mortality) -> None:
+        self._name, self._port, self._fate = name, port, fate
+
+    def __getattr__(self, method: str) -> Any:
+        act = getattr(self._port, method)
+        if not callable(act):
+            return act
+        return lambda *args, **named: self._fate.run(f"{self._name}.{method}", lambda: act(*args, **named))
+
+
+BuildTools = Callable[[Profile, Scope, Evidence, str], tuple[Tool, ...]]
+
+
+def _no_tools(_profile: Profile, _scope: Scope, _evidence: Evidence, _nonce: str) -> tuple[Tool, ...]:
+    return ()
+
+
+@dataclass
+class World:
+    """Stores that outlive every process, and services as one process has them."""
+
+    script: Script = field(default_factory=lambda: replay([say("Hello ", "there.")]))
+    build_tools: BuildTools = _no_tools
+    clock: FixedClock = field(default_factory=FixedClock)
+    store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+    leases: MemoryLeaseAdapter = field(default_factory=MemoryLeaseAdapter)
+    interrupts: MemoryInterruptAdapter = field(default_factory=MemoryInterruptAdapter)
+    log: MemoryReplayLogAdapter = field(default_factory=MemoryReplayLogAdapter)
+    connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
+    channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
+    queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
+    fate: Mortality = field(default_factory=Mortality)
+
+    def __post_init__(self) -> None:
+        self.model = FixtureModelAdapter(self.clock, script=self.script)
+        self._ids = itertools.count(1)
+
+    def new_id(self) -> str:
+        return str(uuid.UUID(int=next(self._ids)))
+
+    @property
+    def delivery(self) -> DeliveryService:
+        return DeliveryService(
+            log=self.fate.wrap("log", self.log),
+            connections=self.connections,
+            channel=self.fate.wrap("channel", self.channel),
+            clock=self.clock,
+        )
+
+    @property
+    def recovery(self) -> RecoveryService:
+        return RecoveryService(
+            runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
+            leases=self.fate.wrap("leases", self.leases),
+            interrupts=self.fate.wrap("interrupts", self.interrupts),
+            log=self.fate.wrap("log", self.log),
+            delivery=self.delivery,
+            clock=self.clock,
+        )
+
+    @property
+    def turns(self) -> TurnService:
+        return TurnService(
+            transcripts=MemoryTranscriptAdapter(self.store),
+            runs=MemoryRunAdapter(self.store),
+            leases=self.leases,
+            interrupts=self.interrupts,
+            queue=self.queue,
+            recovery=self.recovery,
+            clock=self.clock,
+            new_id=self.new_id,
+        )
+
+    @property
+    def worker(self) -> RunService:
+        runs = self.fate.wrap("runs", MemoryRunAdapter(self.store))
+        leases = self.fate.wrap("leases", self.leases)
+        answers = AnswerService(
+            transcripts=self.fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
+            runs=runs,
+            leases=leases,
+            profiles=MemoryProfileAdapter(PROFILE),
+            model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
+            log=self.fate.wrap("log", self.log),
+            delivery=self.delivery,
+            build_tools=self.build_tools,
+            new_nonce=lambda: NONCE,
+            clock=self.clock,
+        )
+        return RunService(
+            runs=runs,
+            leases=leases,
+            interrupts=self.fate.wrap("interrupts", self.interrupts),
+            answers=answers,
+            recovery=self.recovery,
+            pulses=PulseService(
+                leases=self.leases, interrupts=self.interrupts, queue=self.queue, clock=self.clock
+            ),
+            clock=self.clock,
+        )
+
+    @property
+    def reading(self) -> RunReadingService:
+        return RunReadingService(runs=MemoryRunAdapter(self.store), log=self.log, clock=self.clock)
+
+    @property
+    def conversations(self) -> ConversationService:
+        return ConversationService(
+            transcripts=MemoryTranscriptAdapter(self.store),
+            interactions=MemoryInteractionAdapter(self.store),
+            artifacts=MemoryArtifactAdapter(self.store),
+            profiles=MemoryProfileAdapter(PROFILE),
+            leases=self.leases,
+            default_profile="docs",
+            clock=self.clock,
+            new_id=self.new_id,
+        )
+
+    @property
+    def sockets(self) -> SubscriptionService:
+        return SubscriptionService(
+            connections=self.connections,
+            transcripts=MemoryTranscriptAdapter(self.store),
+            runs=MemoryRunAdapter(self.store),
+            leases=self.leases,
+            reading=self.reading,
+            delivery=self.delivery,
+            clock=self.clock,
+        )
+
+    def open_conversation(self, scope: Scope = ADA) -> ConversationId:
+        conversation: Conversation = self.conversations.create(scope)
+        return conversation.conversation_id
+
+    def submit(self, conversation_id: ConversationId, text: str = "Well?") -> Acceptance:
+        return self.turns.submit(ADA, conversation_id, text)
+
+    def deliver(self, accepted: Acceptance) -> RunHandling:
+        """Let a worker take the run from the queue."""
+        return self.worker.execute(accepted.run_id, accepted.conversation_id)
+
+    def connect(self, name: str, scope: Scope = ADA) -> ConnectionId:
+        """Open a socket the way a page does."""
+        connection_id = ConnectionId(name)
+        principal = Principal(scope=scope, expires_at=self.clock.now() + timedelta(hours=1))
+        tickets = TicketService(
+            connections=self.connections, clock=self.clock, new_secret=lambda: f"ticket-{name}"
+        )
+        ticket = tickets.issue(principal)
+        self.channel.open_socket(connection_id)
+        self.sockets.connect(connection_id, ticket.ticket)
+        return connection_id
+
+    def frames(self, connection_id: ConnectionId) -> list[dict[str, Any]]:
+        """Return what a socket received, in order."""
+        return [json.loads(frame) for frame in self.channel.list_frames(connection_id)]
+
+    def envelopes(self, run_id: RunId) -> tuple[Envelope, ...]:
+        return self.log.read(Marker(run_id), limit=1_000)
+
+    def types(self, run_id: RunId) -> list[str]:
+        return [envelope.type for envelope in self.envelopes(run_id)]
