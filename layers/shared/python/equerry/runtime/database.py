@@ -1,12 +1,13 @@
 """The database, at the address and under the role that a secret names."""
 
 from equerry.adapters.aws.clients import AwsClients
-from equerry.adapters.aws.secrets import SecretsReader
+from equerry.adapters.aws.secrets import SecretsManagerAdapter
 from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.kernel.clock import Clock
 
 
-def open_database(clients: AwsClients, secret_arn: str) -> PostgresConnections:
+def open_database(clients: AwsClients, secret_arn: str, clock: Clock) -> PostgresConnections:
     """Return a pool that connects at first use and reads the secret then."""
-    secrets = SecretsReader(clients.secrets)
+    secrets = SecretsManagerAdapter(clients.secrets, clock)
     return PostgresConnections(lambda: DatabaseAddress.from_secret(secrets.fetch_secret(secret_arn)))

@@ -11,7 +11,7 @@ from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.adapters.jwt.identity import JwksIdentityAdapter
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
 from equerry.adapters.postgres.interactions import PostgresArtifactAdapter, PostgresInteractionAdapter
-from equerry.adapters.postgres.passages import PostgresPassageAdapter
+from equerry.adapters.postgres.search import PostgresPassageAdapter
 from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
@@ -36,11 +36,15 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
         MissingSetting: a variable the function cannot start without is missing or blank.
     """
     settings = HttpSettings.from_env(environ)
+    parts = build_turn_parts(settings)
     identity = JwksIdentityAdapter(
-        jwks_url=settings.auth_jwks_url, issuer=settings.auth_issuer, audience=settings.auth_audience
+        jwks_url=settings.auth_jwks_url,
+        issuer=settings.auth_issuer,
+        audience=settings.auth_audience,
+        clock=parts.clock,
     )
     lambda_version = environ.get("AWS_LAMBDA_FUNCTION_VERSION", "local")
-    return HttpApp(build_routes(settings, build_turn_parts(settings), lambda_version), identity)
+    return HttpApp(build_routes(settings, parts, lambda_version), identity)
 
 
 def build_routes(settings: HttpSettings, parts: TurnParts, lambda_version: str) -> tuple[Route, ...]:

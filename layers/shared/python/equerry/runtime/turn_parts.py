@@ -69,7 +69,7 @@ class TurnParts:
 def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
     """Wire the parts; nothing connects before its first use."""
     clients, clock = AwsClients(), SystemClock()
-    database = open_database(clients, settings.database_secret_arn)
+    database = open_database(clients, settings.database_secret_arn, clock)
     log = DynamoReplayLogAdapter(clients.dynamodb, settings.replay_table, new_identifier)
     connections = DynamoConnectionAdapter(clients.dynamodb, settings.connections_table)
     channel = ApiGatewayChannelAdapter(clients.push(settings.websocket_endpoint))
