@@ -5,13 +5,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from local.codegen.contract import write_contract
 from local.codegen.typescript import write_vocabulary
 from local.places import ROOT
 
+
+def _write_contract() -> str:
+    # Here, not above: the types must not wait for the whole application to import.
+    from local.codegen.contract import write_contract
+
+    return write_contract()
+
+
 GENERATED: Mapping[str, tuple[str, Callable[[], str]]] = {
     "types": ("client/src/core/envelopes.ts", write_vocabulary),
-    "openapi": ("docs/openapi.json", write_contract),
+    "openapi": ("docs/openapi.json", _write_contract),
 }
 """Name on the command line: the file, and what writes its text."""
 

@@ -1,6 +1,7 @@
 """TypeScript for the channel's vocabulary, from the dataclasses that declare it."""
 
 import inspect
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -9,11 +10,21 @@ from typing import Any, Literal, NewType, Union, get_args, get_origin, get_type_
 
 from equerry.channel.control import CONTROL_TYPES
 from equerry.channel.envelope import Envelope
-from equerry.channel.events import CONTRACT_VERSION, EVENT_TYPES, CitationRef, UiAction
+from equerry.channel.events import (
+    CONTRACT_VERSION,
+    EVENT_TYPES,
+    CitationRef,
+    ExecutionMode,
+    Stage,
+    StopReason,
+    UiAction,
+)
 from equerry.kernel.usage import Usage
 
 _PRIMITIVES: Mapping[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean"}
 _NAMED: Mapping[type, str] = {CitationRef: "Ref", Usage: "Usage"}
+_CHOICES: Mapping[Any, str] = {Stage: "Stage", ExecutionMode: "ExecutionMode", StopReason: "StopReason"}
+_SNAKE = re.compile(r"`(\w+_\w+)`")
 _HEADER = """\
 /**
  * The events of a run and the control frames of its channel, as they stand on the wire.
@@ -32,11 +43,13 @@ class Untranslatable(TypeError):
 
 def write_vocabulary() -> str:
     """Return the whole of `client/src/core/envelopes.ts`; the same declarations give the same bytes."""
-    shared = [_interface(name, declared) for declared, name in _NAMED.items()]
-    events = [_interface(_payload_name(name), declared) for name, declared in EVENT_TYPES.items()]
-    controls = [_interface(_payload_name(name), declared) for name, declared in CONTROL_TYPES.items()]
+    choices = [_choice(name, hint) for hint, name in _CHOICES.items()]
+    shared = [write_interface(name, declared) for declared, name in _NAMED.items()]
+    events = [write_interface(_payload_name(name), declared) for name, declared in EVENT_TYPES.items()]
+    controls = [write_interface(_payload_name(name), declared) for name, declared in CONTROL_TYPES.items()]
     parts = [
         _HEADER.format(version=CONTRACT_VERSION),
+        *choices,
         *shared,
         *events,
         *_registry("Event", tuple(EVENT_TYPES)),
@@ -57,20 +70,34 @@ def _payload_name(event: str) -> str:
     return "".join(word.capitalize() for word in event.split("_")) + "Payload"
 
 
-def _interface(name: str, declared: type) -> str:
-    lines = [*_comment(declared), f"export interface {name} {{"]
+def _choice(name: str, hint: Any) -> str:
+    listed = "".join(f'\n  | "{choice}"' for choice in get_args(hint))
+    return f"export type {name} ={listed};\n"
+
+
+def write_interface(name: str, declared: type) -> str:
+    """Return the interface of one payload.
+
+    Raises:
+        Untranslatable: a field has no form on the wire.
+    """
     hints = get_type_hints(declared)
-    for field in fields(declared):
-        if declared is UiAction and field.name == "details":
-            lines.append("  [detail: string]: unknown;")
-            continue
-        hint, optional = _split_optional(hints[field.name])
-        lines.append(f"  {to_camel(field.name)}{'?' if optional else ''}: {_translate(hint)};")
-    return "\n".join([*lines, "}", ""]).replace("{\n}", "{}") if len(lines) > 1 else ""
+    lines = [_property(declared, field.name, hints[field.name]) for field in fields(declared)]
+    if not lines:
+        return "\n".join([*_comment(declared), f"export type {name} = Record<string, never>;", ""])
+    return "\n".join([*_comment(declared), f"export interface {name} {{", *lines, "}", ""])
+
+
+def _property(declared: type, name: str, hint: Any) -> str:
+    if declared is UiAction and name == "details":  # spread beside the action on the wire
+        return "  [detail: string]: unknown;"
+    required, optional = _split_optional(hint)
+    return f"  {to_camel(name)}{'?' if optional else ''}: {_translate(required)};"
 
 
 def _comment(declared: type) -> Iterable[str]:
     text = inspect.cleandoc(declared.__doc__ or "").split("\n\n", maxsplit=1)[0]
+    text = _SNAKE.sub(lambda found: f"`{to_camel(found[1])}`", text)
     if "\n" not in text:
         return [f"/** {text} */"]
     return ["/**", *(f" * {line}" for line in text.split("\n")), " */"]
@@ -79,8 +106,8 @@ def _comment(declared: type) -> Iterable[str]:
 def _split_optional(hint: Any) -> tuple[Any, bool]:
     """None on our side is a field that is left out on the wire."""
     if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
-        rest = tuple(part for part in get_args(hint) if part is not NoneType)
-        return Union[rest], True
+        (required,) = (part for part in get_args(hint) if part is not NoneType)
+        return required, True
     return hint, False
 
 
@@ -91,6 +118,8 @@ def _translate(hint: Any) -> str:
         return _PRIMITIVES[hint]
     if hint in _NAMED:
         return _NAMED[hint]
+    if hint in _CHOICES:
+        return _CHOICES[hint]
     if hint is datetime:
         return "string"
     if get_origin(hint) is Literal:

@@ -64,16 +64,17 @@ def describe_event(event: Event) -> tuple[str, dict[str, object]]:
         raise UndeclaredEvent(f"{type(event).__qualname__} is not declared in equerry.channel.events")
     if isinstance(event, UiAction):
         return name, {"action": event.action, **event.details}
-    return name, _to_wire(asdict(event))
+    return name, encode_fields(asdict(event))
 
 
-def _to_wire(fields: Mapping[str, object]) -> dict[str, object]:
+def encode_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return a payload's fields as JSON values under camelCase names; those that are None are left out."""
     return {_camel(key): _plain(entry) for key, entry in fields.items() if entry is not None}
 
 
 def _plain(entry: object) -> object:
     if isinstance(entry, dict):
-        return _to_wire(entry)
+        return encode_fields(entry)
     if isinstance(entry, list | tuple):
         return [_plain(item) for item in entry]
     return entry

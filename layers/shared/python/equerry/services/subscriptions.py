@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from equerry.channel.control import Control, FrameRefused, Gap, Pong, Subscribed, describe_control
 from equerry.channel.events import CONTRACT_VERSION
 from equerry.domain.principal import Principal
 from equerry.kernel.clock import Clock
@@ -95,7 +96,7 @@ class SubscriptionService:
         self.connections.subscribe(connection_id, conversation_id, until=principal.expires_at)
         run_id = run_id or self._find_active(conversation_id)
         if run_id is None:
-            self._send(connection_id, "subscribed", conversation_id, None, {"lastSeq": 0, "ended": True})
+            self._send(connection_id, Subscribed(last_seq=0, ended=True), conversation_id)
             return
         self._replay(connection_id, principal, conversation_id, run_id, after)
 
@@ -105,12 +106,11 @@ class SubscriptionService:
 
     def pong(self, connection_id: ConnectionId) -> None:
         """Answer a ping."""
-        self._send(connection_id, "pong", None, None, {})
+        self._send(connection_id, Pong())
 
     def refuse(self, connection_id: ConnectionId, failure: EquerryError) -> None:
         """Tell a reader why its request failed; the socket stays open."""
-        payload: dict[str, object] = {"code": failure.code, "message": str(failure)}
-        self._send(connection_id, "refused", None, None, payload)
+        self._send(connection_id, FrameRefused(code=failure.code, message=str(failure)))
 
     def _fetch_principal(self, connection_id: ConnectionId) -> Principal:
         principal = self.connections.find_principal(connection_id)
@@ -135,11 +135,10 @@ class SubscriptionService:
             raise NotFound("there is no such run in this conversation")
         found = self.reading.replay(run, after=after)
         last_seq = found.envelopes[-1].seq if found.envelopes else max(after, run.last_seq)
-        state: dict[str, object] = {"lastSeq": last_seq, "ended": found.ended}
-        self._send(connection_id, "subscribed", conversation_id, run_id, state)
+        state = Subscribed(last_seq=last_seq, ended=found.ended)
+        self._send(connection_id, state, conversation_id, run_id)
         if found.gap_next is not None:
-            gap: dict[str, object] = {"after": after, "next": found.gap_next}
-            self._send(connection_id, "gap", conversation_id, run_id, gap)
+            self._send(connection_id, Gap(after=after, next=found.gap_next), conversation_id, run_id)
         while self._send_all(connection_id, found) and found.has_more:
             found = self.reading.replay(run, after=found.envelopes[-1].seq)
 
@@ -153,11 +152,11 @@ class SubscriptionService:
     def _send(
         self,
         connection_id: ConnectionId,
-        kind: str,
-        conversation_id: ConversationId | None,
-        run_id: RunId | None,
-        payload: dict[str, object],
+        control: Control,
+        conversation_id: ConversationId | None = None,
+        run_id: RunId | None = None,
     ) -> None:
+        kind, payload = describe_control(control)
         at = self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
         frame = {
             "v": CONTRACT_VERSION,
