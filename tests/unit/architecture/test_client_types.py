@@ -19,7 +19,7 @@ from local.codegen.typescript import Untranslatable, write_interface, write_voca
 from local.places import ROOT
 
 COMMITTED = ROOT / "client/src/core/envelopes.ts"
-INTERFACE = re.compile(r"export interface (\w+)(?:<.*>)? \{\n(.*?)\}", re.DOTALL)
+INTERFACE = re.compile(r"export interface (\w+)(?:<[^>]*>)? \{\n(.*?)\}", re.DOTALL)
 
 
 @dataclass(frozen=True)
