@@ -1,0 +1,175 @@
+"""The pool: bounded, patient for five seconds at most, and back after an outage."""
+
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+from equerry.adapters.postgres.addresses import DatabaseAddress
+from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.domain.principal import Scope
+from equerry.kernel.errors import Unavailable
+
+from local.ports import find_free_port
+from local.postgres import EmbeddedPostgres
+from tests.contract.databases import Database, build_database, build_scope
+
+pytestmark = pytest.mark.postgres
+
+SCOPE = build_scope("org-pool")
+INSERT = (
+    "INSERT INTO assistant_conversations"
+    " VALUES (gen_random_uuid(), 'org-pool', 'ada', 'docs', '', now(), now())"
+)
+
+
+def ask(connections: PostgresConnections, scope: Scope = SCOPE) -> str:
+    with connections.transaction(scope) as rows:
+        row = rows.execute("SELECT equerry_user() AS user").fetchone()
+        assert row is not None
+        return str(row["user"])
+
+
+def end_sessions(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as session:
+        session.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'equerry_runtime'"
+            " AND datname = %s",
+            (database.name,),
+        )
+
+
+@pytest.mark.req("A-POOL-02")
+def test_a_checkout_that_takes_too_long_says_when_to_try_again(database: Database) -> None:
+    connections = database.connect(max_size=1, timeout_s=0.3)
+    with connections.transaction(SCOPE):
+        started = time.monotonic()
+        with pytest.raises(Unavailable) as refused:
+            ask(connections)
+        waited = time.monotonic() - started
+    connections.close()
+
+    assert refused.value.retry_after_s == 5
+    assert 0.25 < waited < 2
+
+
+@pytest.mark.req("A-POOL-01")
+def test_a_container_opens_two_connections_and_waits_five_seconds_unless_told_otherwise(
+    database: Database,
+) -> None:
+    connections = PostgresConnections(lambda: database.address("equerry_runtime"))
+    pool = connections._open()
+    connections.close()
+
+    assert (pool.max_size, pool.timeout) == (2, 5.0)
+
+
+def test_a_dropped_connection_is_replaced_at_the_next_checkout(database: Database) -> None:
+    connections = database.connect(max_size=2)
+    assert ask(connections) == "ada"
+
+    end_sessions(database)
+
+    assert ask(connections) == "ada"
+    connections.close()
+
+
+def test_a_connection_that_dies_in_mid_transaction_is_unavailable_and_writes_nothing(
+    database: Database,
+) -> None:
+    connections = database.connect()
+
+    def write_while_the_session_ends() -> None:
+        with connections.transaction(SCOPE) as rows:
+            rows.execute(INSERT)
+            end_sessions(database)
+            rows.execute("SELECT 1")
+
+    with pytest.raises(Unavailable) as refused:
+        write_while_the_session_ends()
+
+    with connections.transaction(SCOPE) as rows:
+        assert rows.execute("SELECT 1 FROM assistant_conversations").fetchall() == []
+    connections.close()
+    assert "org-pool" not in str(refused.value)
+    assert "terminat" not in str(refused.value)
+
+
+def test_a_statement_that_is_our_bug_passes_as_it_is(database: Database) -> None:
+    connections = database.connect()
+
+    with pytest.raises(psycopg.errors.UndefinedTable), connections.transaction(SCOPE) as rows:
+        rows.execute("SELECT * FROM no_such_table")
+    connections.close()
+
+
+def test_an_error_rolls_the_transaction_back(database: Database) -> None:
+    connections = database.connect()
+
+    def write_and_fail() -> None:
+        with connections.transaction(SCOPE) as rows:
+            rows.execute(INSERT)
+            raise RuntimeError("ours")
+
+    with pytest.raises(RuntimeError, match="ours"):
+        write_and_fail()
+
+    with connections.transaction(SCOPE) as rows:
+        assert rows.execute("SELECT 1 FROM assistant_conversations").fetchall() == []
+    connections.close()
+
+
+def test_a_server_that_was_away_is_found_again(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / "server", find_free_port(), durable=False)
+    server.start()
+    database = build_database(server)
+    connections = database.connect(timeout_s=1.0)
+    assert ask(connections) == "ada"
+
+    server.stop()
+    with pytest.raises(Unavailable) as refused:
+        ask(connections)
+    server.start()
+    try:
+        assert ask(connections) == "ada"
+    finally:
+        connections.close()
+        server.stop()
+    assert str(server.port) not in str(refused.value)
+
+
+def test_a_rotated_password_is_picked_up_by_the_next_connection(database: Database) -> None:
+    good = database.address("equerry_runtime")
+    addresses = [DatabaseAddress.from_url(good.format_url().replace("runtime%27s", "old")), good]
+    connections = PostgresConnections(
+        lambda: addresses[0] if len(addresses) == 1 else addresses.pop(0), checkout_timeout_s=4.0
+    )
+
+    assert ask(connections) == "ada"
+    connections.close()
+
+
+def test_an_address_survives_its_secret_and_its_url() -> None:
+    address = DatabaseAddress.from_secret(
+        '{"host":"db.internal","port":5432,"dbname":"equerry_assistant","username":"equerry_runtime",'
+        '"password":"p@ss/w:rd?%#","engine":"postgres"}'
+    )
+
+    assert DatabaseAddress.from_url(address.format_url()) == address
+    assert address.port == 5432
+    assert "p@ss" not in repr(address)
+
+
+@pytest.mark.parametrize(
+    ("secret", "complaint"),
+    [
+        ("not json", "not JSON"),
+        ("[]", "lacks host, port"),
+        ('{"host":"h","port":1,"dbname":"d","username":"u","password":""}', "lacks password"),
+    ],
+)
+def test_a_malformed_secret_is_named_without_its_content(secret: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint) as refused:
+        DatabaseAddress.from_secret(secret)
+
+    assert secret not in str(refused.value) or secret == "[]"
