@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ class Stack:
         require_node()
         find_cdk()
         self._prepare_emulator()
-        started = self._start()
+        started = self.start()
         server = EmbeddedPostgres(self.places.state / "postgres", self.places.postgres)
         model = choose_model(os.environ, Session(self.places))
         deploy(self.places, self.progress, owner_password=server.passwords.owner, model=model)
@@ -88,7 +89,8 @@ class Stack:
             with self.progress.step("installing the AWS emulator"):
                 ensure_environment()
 
-    def _start(self) -> bool:
+    def start(self) -> bool:
+        """Start the parts unless they run; return whether they had to be started. Deploys nothing."""
         if find_supervisor(self.places) is not None:
             status = self._wait()
             if status["environment"] == self.places.to_env():
@@ -117,6 +119,8 @@ class Stack:
                 stderr=log,
                 start_new_session=True,
             )
+        # It outlives us; should it end first, somebody has to take its exit code.
+        threading.Thread(target=process.wait, daemon=True).start()
         deadline = time.monotonic() + START_TIMEOUT_S
         while read_json(self.places.status) is None:
             if process.poll() is not None or time.monotonic() > deadline:
