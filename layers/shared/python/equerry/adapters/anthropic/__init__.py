@@ -1,1 +1,1 @@
-"""Adapters over anthropic."""
+"""The Messages API of Anthropic, through its SDK."""

@@ -1,0 +1,184 @@
+"""Reads one message's stream of events; knows the wire, not the network."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from equerry.adapters.anthropic.failures import broke_off, read_stream_error
+from equerry.adapters.anthropic.request import PROVIDER, Json
+from equerry.engine.messages import OpaqueBlock, ToolCallBlock
+from equerry.engine.model import ModelEvent, OpaqueState, RoundStop, TextDelta, ToolCallReady
+from equerry.kernel.identifiers import ToolCallId
+from equerry.kernel.usage import Usage
+
+PAUSED = "pause_turn"
+_STOPS: dict[str, RoundStop] = {
+    "end_turn": "end_turn",
+    "stop_sequence": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "refusal": "refusal",
+}
+_GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_T = TypeVar("_T")
+
+
+class MessageReader:
+    """Turns a stream's events into ours, and keeps what the message was made of.
+
+    Attributes:
+        content: the blocks exactly as they must be sent back.
+        reason: the provider's own stop reason, blank until it is known.
+    """
+
+    def __init__(self) -> None:
+        self.content: list[Json] = []
+        self.reason = ""
+        self._usage: Json = {}
+        self._partial_json = ""
+        self._calls_malformed = False
+        self._held: list[ToolCallReady | OpaqueState] = []
+        self._readers = {
+            "message_start": self._start_message,
+            "content_block_start": self._start_block,
+            "content_block_delta": self._grow_block,
+            "content_block_stop": self._end_block,
+            "message_delta": self._end_message,
+            "error": self._fail,
+        }
+
+    def read(self, events: Iterable[tuple[str, str]]) -> Iterator[ModelEvent]:
+        """Yield ours until the terminal event; `events` are names with their JSON, unknown names are skipped.
+
+        Tool calls are held back until the stop reason says that they are whole.
+
+        Raises:
+            AttemptFailed: an error event, one that cannot be read, or an end without the terminal event.
+        """
+        for name, data in events:
+            if name == "message_stop":
+                yield from self._release()
+                return
+            if reader := self._readers.get(name):
+                yield from reader(_parse_object(data))
+        raise broke_off("ended before the message did")
+
+    @property
+    def stop(self) -> RoundStop:
+        """Why it ended; without a usable tool call a wait for its result is malformed."""
+        stop = _STOPS.get(self.reason, "malformed")
+        called = any(block["type"] == "tool_use" for block in self.content)
+        return "malformed" if stop == "tool_use" and (self._calls_malformed or not called) else stop
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens; the API counts cache reads and writes apart from its input tokens."""
+        cached, written = self._count("cache_read_input_tokens"), self._count("cache_creation_input_tokens")
+        return Usage(
+            input_tokens=self._count("input_tokens") + cached + written,
+            output_tokens=self._count("output_tokens"),
+            cached_input_tokens=cached,
+            cache_write_tokens=written,
+            reasoning_tokens=(self._usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0,
+        )
+
+    def _count(self, name: str) -> int:
+        return self._usage.get(name) or 0
+
+    def _start_message(self, event: Json) -> Iterator[ModelEvent]:
+        self._add_usage(_pick(event, "message", dict))
+        yield from ()
+
+    def _start_block(self, event: Json) -> Iterator[ModelEvent]:
+        block = dict(_pick(event, "content_block", dict))
+        if _pick(event, "index", int) != len(self.content):
+            raise broke_off("numbered its blocks out of order")
+        _pick(block, "type", str)
+        self.content.append(block)
+        self._partial_json = ""
+        if block["type"] == "text" and block.get("text"):
+            yield TextDelta(block["text"])
+
+    def _grow_block(self, event: Json) -> Iterator[ModelEvent]:
+        delta = _pick(event, "delta", dict)
+        kind = _pick(delta, "type", str)
+        if kind == "input_json_delta":
+            self._partial_json += _pick(delta, "partial_json", str)
+        elif part := _GROWING.get(kind):
+            more = _pick(delta, part, str)
+            block = self._last_block()
+            block[part] = block.get(part, "") + more
+            if part == "text" and more:
+                yield TextDelta(more)
+
+    def _end_block(self, _event: Json) -> Iterator[ModelEvent]:
+        block = self._last_block()
+        if self._partial_json:
+            block["input"] = self._parse_input()
+        if block["type"] == "tool_use":
+            self._hold_call(block)
+        elif block["type"] != "text" and _is_whole(block):
+            state = OpaqueState(OpaqueBlock(provider=PROVIDER, payload=json.dumps(block)))
+            # What follows a held call waits with it, so that the blocks keep their order.
+            if self._held:
+                self._held.append(state)
+            else:
+                yield state
+
+    def _hold_call(self, block: Json) -> None:
+        arguments = block.get("input")
+        if not isinstance(arguments, dict):
+            self._calls_malformed = True
+            return
+        call_id, tool = ToolCallId(_pick(block, "id", str)), _pick(block, "name", str)
+        self._held.append(ToolCallReady(ToolCallBlock(call_id=call_id, tool=tool, arguments=arguments)))
+
+    def _end_message(self, event: Json) -> Iterator[ModelEvent]:
+        self.reason = _pick(event, "delta", dict).get("stop_reason") or self.reason
+        self._add_usage(event)
+        yield from ()
+
+    def _fail(self, event: Json) -> Iterator[ModelEvent]:
+        raise read_stream_error(_pick(_pick(event, "error", dict), "type", str))
+
+    def _release(self) -> Iterator[ModelEvent]:
+        usable = self.stop == "tool_use"
+        yield from (held for held in self._held if usable or isinstance(held, OpaqueState))
+
+    def _parse_input(self) -> object:
+        try:
+            return json.loads(self._partial_json)
+        except ValueError:
+            return None
+
+    def _add_usage(self, source: Json) -> None:
+        counts = _pick(source, "usage", dict)
+        self._usage |= {name: count for name, count in counts.items() if count is not None}
+
+    def _last_block(self) -> Json:
+        if not self.content:
+            raise broke_off("went on with a block that it never began")
+        return self.content[-1]
+
+
+def _is_whole(block: Json) -> bool:
+    """A thinking block cut off by the allowance has no signature, and is refused when sent back."""
+    return block["type"] != "thinking" or bool(block.get("signature"))
+
+
+def _parse_object(data: str) -> Json:
+    try:
+        event = json.loads(data)
+    except ValueError:
+        raise broke_off("held an event that is not JSON") from None
+    if not isinstance(event, dict):
+        raise broke_off("held an event that is not an object")
+    return event
+
+
+def _pick(source: Json, name: str, kind: type[_T]) -> _T:
+    found = source.get(name)
+    if not isinstance(found, kind):
+        raise broke_off(f"held an event without its {name}")
+    return found
