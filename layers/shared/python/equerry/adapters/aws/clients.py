@@ -73,5 +73,10 @@ def _config(*, read_timeout_s: float = 5) -> Config:
     )
 
 
-# boto3 would otherwise put a checksum of its own choice into the signature, which no uploader could match.
-_SIGNED = Config(signature_version="s3v4", request_checksum_calculation="when_required")
+_SIGNED = Config(
+    signature_version="s3v4",
+    # boto3 would otherwise sign a checksum of its own choice, which no uploader could match, ...
+    request_checksum_calculation="when_required",
+    # ... and name the bucket's global address, which redirects until the bucket is a day old.
+    s3={"addressing_style": "virtual"},
+)
