@@ -5,10 +5,11 @@ import tomllib
 from dataclasses import MISSING, fields
 from typing import Any
 
-from equerry.runtime.http import build_routes
+from equerry.runtime.http import build_services, describe_deployment
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.surfaces.http.openapi import build_contract
+from equerry.surfaces.http.registry import build_routes
 from equerry.surfaces.http.routing import Route
 
 from local.places import REGION, ROOT
@@ -23,7 +24,9 @@ def build_offline_routes() -> tuple[Route, ...]:
     """Return every route of the API, over adapters that were never asked for anything."""
     os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # a client is made for a region, used or not
     settings = build_offline_settings()
-    return build_routes(settings, build_turn_parts(settings), lambda_version="none")
+    return build_routes(
+        build_services(settings, build_turn_parts(settings)), describe_deployment(settings, {})
+    )
 
 
 def build_offline_settings() -> HttpSettings:

@@ -21,12 +21,7 @@ from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
-from equerry.surfaces.http.conversation_routes import ConversationRoutes
-from equerry.surfaces.http.document_routes import DocumentRoutes
-from equerry.surfaces.http.openapi import build_contract
-from equerry.surfaces.http.routing import Route
-from equerry.surfaces.http.run_routes import RunRoutes
-from equerry.surfaces.http.service_routes import ServiceRoutes
+from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
 
 
 def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
@@ -43,30 +38,30 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
         audience=settings.auth_audience,
         clock=parts.clock,
     )
-    lambda_version = environ.get("AWS_LAMBDA_FUNCTION_VERSION", "local")
-    return HttpApp(build_routes(settings, parts, lambda_version), identity)
+    routes = build_routes(build_services(settings, parts), describe_deployment(settings, environ))
+    return HttpApp(routes, identity)
 
 
-def build_routes(settings: HttpSettings, parts: TurnParts, lambda_version: str) -> tuple[Route, ...]:
-    """Return every route of the API."""
-    turns = _build_turns(settings, parts)
-    conversations = ConversationRoutes(conversations=_build_conversations(settings, parts), turns=turns)
-    runs = RunRoutes(
-        reading=parts.build_reading(),
-        turns=turns,
-        tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
-        websocket_url=settings.websocket_url,
-    )
-    documents = DocumentRoutes(documents=_build_documents(settings, parts))
-    service = ServiceRoutes(
+def describe_deployment(settings: HttpSettings, environ: Mapping[str, str]) -> Deployment:
+    """Return what the API says of itself."""
+    return Deployment(
         version=settings.equerry_version,
         commit=settings.equerry_commit,
-        lambda_version=lambda_version,
+        lambda_version=environ.get("AWS_LAMBDA_FUNCTION_VERSION", "local"),
         default_profile=settings.default_profile,
-        build_contract=lambda: build_contract(routes, version=settings.equerry_version),
+        websocket_url=settings.websocket_url,
     )
-    routes = (*conversations.build(), *runs.build(), *documents.build(), *service.build())
-    return routes
+
+
+def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
+    """Wire the use cases; nothing connects before its first use."""
+    return HttpServices(
+        conversations=_build_conversations(settings, parts),
+        turns=_build_turns(settings, parts),
+        reading=parts.build_reading(),
+        tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
+        documents=_build_documents(settings, parts),
+    )
 
 
 def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:

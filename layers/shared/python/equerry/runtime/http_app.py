@@ -44,8 +44,7 @@ class HttpApp:
             except EquerryError as failure:
                 logger.info("request_refused", extra={"operation": route.operation, "code": failure.code})
                 answer = answer_failure(failure, instance=event.path, reference=reference)
-            except Exception as failure:
-                # The rim: the caller gets a reference and nothing else, the alarm gets the trace.
+            except Exception as failure:  # noqa: BLE001  # the rim: a reference for the caller, the trace for us
                 logger.exception("request_failed", extra={"operation": route.operation})
                 answer = answer_failure(failure, instance=event.path, reference=reference)
             return _encode(answer, reference)

@@ -15,7 +15,6 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
 from equerry.adapters.aws.queue import SqsQueueAdapter
-from equerry.adapters.aws.secrets import SecretsManagerAdapter
 from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.runtime.minting import new_nonce
@@ -67,12 +66,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         runs=parts.runs,
         leases=parts.leases,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
-        model=build_model(
-            settings,
-            clock=parts.clock,
-            fetch_secret=SecretsManagerAdapter(parts.clients.secrets, parts.clock).fetch_secret,
-            word_delay_ms=settings.extractive_word_delay_ms,
-        ),
+        model=build_model(settings, parts.clients, parts.clock),
         log=parts.log,
         delivery=parts.delivery,
         build_tools=build_tool_registry(parts.database, settings),

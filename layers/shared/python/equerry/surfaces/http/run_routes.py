@@ -141,9 +141,7 @@ def _encode_run(view: RunView) -> RunAnswer:
         profile=run.profile,
         profile_version=run.profile_version,
         model=ModelAnswer(provider=run.model.provider, model=run.model.model) if run.model else None,
-        message=RunMessage(
-            message_id=answer.message_id, text=answer.text, citations=encode_citations(answer)
-        )
+        message=RunMessage(message_id=answer.message_id, text=answer.text, citations=encode_citations(answer))
         if answer
         else None,
         error=RunFailure(code=run.error_code, message=run.error_message or "") if run.error_code else None,

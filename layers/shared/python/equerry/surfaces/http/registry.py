@@ -1,0 +1,60 @@
+"""The one registry of routes: what is served, and what the contract says."""
+
+from dataclasses import dataclass
+
+from equerry.kernel.kinds import value
+from equerry.services.conversations import ConversationService
+from equerry.services.documents import DocumentService
+from equerry.services.reading import RunReadingService
+from equerry.services.subscriptions import TicketService
+from equerry.services.turns import TurnService
+from equerry.surfaces.http.conversation_routes import ConversationRoutes
+from equerry.surfaces.http.document_routes import DocumentRoutes
+from equerry.surfaces.http.openapi import build_contract
+from equerry.surfaces.http.routing import Route
+from equerry.surfaces.http.run_routes import RunRoutes
+from equerry.surfaces.http.service_routes import ServiceRoutes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpServices:
+    """The use cases that routes call."""
+
+    conversations: ConversationService
+    turns: TurnService
+    reading: RunReadingService
+    tickets: TicketService
+    documents: DocumentService
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What the API says of itself and of the socket beside it."""
+
+    version: str
+    commit: str
+    lambda_version: str
+    default_profile: str
+    websocket_url: str
+
+
+def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route, ...]:
+    """Return every route of the API."""
+    conversations = ConversationRoutes(conversations=services.conversations, turns=services.turns)
+    runs = RunRoutes(
+        reading=services.reading,
+        turns=services.turns,
+        tickets=services.tickets,
+        websocket_url=deployment.websocket_url,
+    )
+    service = ServiceRoutes(
+        version=deployment.version,
+        commit=deployment.commit,
+        lambda_version=deployment.lambda_version,
+        default_profile=deployment.default_profile,
+        build_contract=lambda: build_contract(routes, version=deployment.version),
+    )
+    documents = DocumentRoutes(documents=services.documents)
+    routes = (*conversations.build(), *runs.build(), *documents.build(), *service.build())
+    return routes
