@@ -1,7 +1,9 @@
 # Every target does its own set-up; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-PYTHON ?= python3
+IS_NEW := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 python3.11,\
+  $(if $(shell $(python) $(IS_NEW) && echo yes),$(python))) python3)
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
