@@ -22,6 +22,4 @@ EquerryStack(
     config=config,
     env=Environment(account=config.account, region=config.region),
 )
-assembly = app.synth()
-if not config.local:  # the emulator has no such limit, and its wheels are another processor's
-    sizes.check(assembly.directory)
+sizes.check(app.synth().directory)

@@ -15,7 +15,7 @@ _TIMEOUT_S = 600
 
 
 class Migrator(Construct):
-    """Runs again whenever a migration, or the code that applies them, has changed."""
+    """Runs again whenever a migration or a secret has changed."""
 
     def __init__(self, scope: Construct, id: str, *, platform: Platform, database: Database) -> None:
         super().__init__(scope, id)
@@ -41,7 +41,7 @@ class Migrator(Construct):
             service_token=self.function.function_arn,
             resource_type="Custom::EquerryMigrations",
             service_timeout=Duration.seconds(_TIMEOUT_S + 30),
-            properties={"Migrations": migrations_hash(_MIGRATIONS), "Secrets": _secrets(database)},
+            properties={"Migrations": migrations_in(_MIGRATIONS), "Secrets": _secrets(database)},
         )
         self._applied.node.add_dependency(self.function, database)
 
@@ -51,12 +51,11 @@ class Migrator(Construct):
             construct.node.add_dependency(self._applied)
 
 
-def migrations_hash(folder: Path) -> str:
-    """Changes with any migration's name or content, and with nothing else."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.sql")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+def migrations_in(folder: Path) -> dict[str, str]:
+    """Each migration's name and a hash of its content, in order."""
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in sorted(folder.glob("*.sql"))
+    }
 
 
 def _secrets(database: Database) -> list[str]:

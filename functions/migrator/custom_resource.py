@@ -1,31 +1,31 @@
 """Answers CloudFormation for the migrator: whatever goes wrong, the deployment fails at once and says why."""
 
 import json
+import os
+import ssl
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-_REASON_LENGTH = 900  # CloudFormation keeps the whole answer under 4 KB
-
-
-class _Context(Protocol):
-    log_stream_name: str
+NAME = "equerry-migrations"
+REASON_LENGTH = 900
+"""In characters; CloudFormation refuses an answer of more than 4 KB."""
 
 
-def handle(event: Mapping[str, Any], context: _Context) -> dict[str, Any]:
-    """Run the migrations on create and update; there is nothing to undo on delete."""
+def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    """Run the migrations when there is something new to apply, and put the outcome at the event's ResponseURL."""
     try:
-        answered = {"Status": "SUCCESS", **_run(event, context)}
-    except Exception as error:  # noqa: BLE001  # unanswered, CloudFormation would wait for the whole timeout
-        answered = {"Status": "FAILED", "Reason": f"{type(error).__name__}: {error}"[:_REASON_LENGTH]}
-    answered = {"PhysicalResourceId": "equerry-migrations", **answered}
+        outcome = {"Status": "SUCCESS", **_run(event, context)}
+    except Exception as error:  # noqa: BLE001  # unanswered, CloudFormation would wait for its whole timeout
+        outcome = {"Status": "FAILED", "Reason": f"{type(error).__name__}: {error}"[:REASON_LENGTH]}
+    answer = {"PhysicalResourceId": event.get("PhysicalResourceId", NAME), **outcome}
     if "ResponseURL" in event:
-        _answer(event, answered)
-    return answered
+        _answer(event, answer)
+    return answer
 
 
-def _run(event: Mapping[str, Any], context: _Context) -> dict[str, Any]:
-    if event.get("RequestType") == "Delete":
+def _run(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    if event.get("RequestType") == "Delete" or _is_rollback(event):
         return {}
     # Here, not above: a wrong setting or a missing module is then a reason too.
     from migrator import handler
@@ -33,12 +33,24 @@ def _run(event: Mapping[str, Any], context: _Context) -> dict[str, Any]:
     return dict(handler.handle(event, context) or {})
 
 
-def _answer(event: Mapping[str, Any], answered: Mapping[str, Any]) -> None:
+def _is_rollback(event: Mapping[str, Any]) -> bool:
+    """Whether every migration asked for was asked for before: migrations only go forward, so nothing is left to do.
+
+    Without this, a database that is down would fail the rollback of the deployment that it failed.
+    """
+    if event.get("RequestType") != "Update":
+        return False
+    asked, before = event["ResourceProperties"], event.get("OldResourceProperties", {})
+    same_secrets = asked.get("Secrets") == before.get("Secrets")
+    return same_secrets and asked["Migrations"].items() < before.get("Migrations", {}).items()
+
+
+def _answer(event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
     asked = {name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")}
-    body = json.dumps({**asked, **answered}, default=str).encode()
-    # An empty content type: the pre-signed address is signed without one.
-    request = urllib.request.Request(
-        event["ResponseURL"], data=body, method="PUT", headers={"content-type": ""}
-    )  # noqa: S310
-    with urllib.request.urlopen(request, timeout=30):  # noqa: S310  # CloudFormation's own address
+    body = json.dumps({**asked, **answer}, default=str).encode()
+    # The address is CloudFormation's own, signed for an empty content type.
+    headers = {"content-type": ""}
+    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers=headers)  # noqa: S310
+    trust = ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE"))
+    with urllib.request.urlopen(request, timeout=30, context=trust):  # noqa: S310
         pass
