@@ -1,5 +1,6 @@
 """Which adapter serves ModelPort: the one place that knows; a provider not chosen is never imported."""
 
+import json
 import random
 from typing import TYPE_CHECKING, Protocol
 
@@ -65,13 +66,21 @@ def _build_anthropic(settings: ModelSettings, clients: "AwsClients", clock: Cloc
     from equerry.adapters.anthropic.model import connect_anthropic
     from equerry.adapters.aws.secrets import SecretsManagerAdapter
 
-    key = SecretsManagerAdapter(clients.secrets, clock).fetch_secret(settings.model_secret_arn).strip()
-    if not key:
-        raise ValueError("the secret that MODEL_SECRET_ARN names must hold the provider's key as its text")
+    secret = SecretsManagerAdapter(clients.secrets, clock).fetch_secret(settings.model_secret_arn)
     return connect_anthropic(
         model=settings.model_id,
-        api_key=key,
+        api_key=_read_key(secret),
         base_url=settings.model_base_url,
         clock=clock,
         jitter=random.random,
     )
+
+
+def _read_key(secret: str) -> str:
+    """Take the key as it is, or out of {"apiKey": "..."}, which is what the AWS console makes of it."""
+    text = secret.strip()
+    if text.startswith("{"):
+        text = str(json.loads(text).get("apiKey", "")).strip()
+    if not text:
+        raise ValueError('the secret that MODEL_SECRET_ARN names must be the key, or {"apiKey": "..."}')
+    return text

@@ -1,0 +1,103 @@
+"""The one place that picks a provider."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from equerry.adapters.aws.clients import AwsClients
+from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
+from equerry.runtime.models import build_model
+from equerry.runtime.settings import StructuredCompletionSettings
+
+from tests.contract.models.clock import ScriptedClock
+
+IMPORTED = """
+import sys
+from equerry.runtime.models import build_model
+from equerry.runtime.settings import StructuredCompletionSettings
+
+class Clients:
+    class secrets:
+        get_secret_value = staticmethod(lambda SecretId: {{"SecretString": "sk-test"}})
+
+settings = StructuredCompletionSettings(
+    equerry_stage="test", model_provider={provider!r}, model_id="m", model_secret_arn="arn:key"
+)
+build_model(settings, Clients, type("Clock", (), {{"monotonic_s": lambda self: 0.0}})())
+vendors = ("anthropic", "httpx2", "boto3", "openai", "google.genai", "onnxruntime")
+print(*sorted(name for name in vendors if name in sys.modules))
+"""
+
+
+class Secrets:
+    """AWS clients that hold one secret."""
+
+    def __init__(self, text: str) -> None:
+        self.secrets = self
+        self._text = text
+
+    def get_secret_value(self, *, SecretId: str) -> dict[str, str]:  # noqa: N803  # boto3's name
+        assert SecretId == "arn:key"
+        return {"SecretString": self._text}
+
+
+def build(clients: Any = None, **settings: str | None) -> Any:
+    found = StructuredCompletionSettings(equerry_stage="test", **settings)  # type: ignore[arg-type]  # a test's brevity
+    return build_model(found, clients or AwsClients(), ScriptedClock())
+
+
+@pytest.mark.parametrize(
+    ("provider", "imported"),
+    [("extractive", ""), ("fixture", ""), ("anthropic", "anthropic httpx2")],
+)
+def test_the_sdk_of_a_provider_not_chosen_is_never_imported(provider: str, imported: str) -> None:
+    script = IMPORTED.format(provider=provider)
+
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+
+    assert done.stdout.split() == imported.split()
+
+
+@pytest.mark.parametrize(
+    ("provider", "choice"),
+    [("extractive", ("embedded", "extractive-1")), ("fixture", ("fixture", "script-1"))],
+)
+def test_a_provider_without_a_key_needs_nothing_else(provider: str, choice: tuple[str, str]) -> None:
+    made = build(model_provider=provider).choice
+
+    assert (made.provider, made.model) == choice
+
+
+@pytest.mark.parametrize("secret", ["sk-test\n", '{"apiKey": "sk-test"}'])
+def test_the_key_is_read_from_its_secret_in_either_form(secret: str) -> None:
+    model = build(Secrets(secret), model_provider="anthropic", model_id="m", model_secret_arn="arn:key")
+
+    assert (model.choice.provider, model.choice.model) == ("anthropic", "m")
+    assert model._client.api_key == "sk-test"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"model_provider": "claude-code"}, "MODEL_PROVIDER must be"),
+        ({"model_provider": "anthropic", "model_secret_arn": "arn:key"}, "MODEL_ID"),
+        ({"model_provider": "anthropic", "model_id": "m"}, "MODEL_SECRET_ARN"),
+    ],
+)
+def test_a_setting_that_is_wrong_or_missing_is_named(settings: dict[str, str], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        build(**settings)
+
+
+@pytest.mark.parametrize("secret", ["", "{}", '{"key": "x"}'])
+def test_a_secret_without_a_key_is_named(secret: str) -> None:
+    with pytest.raises(ValueError, match="MODEL_SECRET_ARN"):
+        build(Secrets(secret), model_provider="anthropic", model_id="m", model_secret_arn="arn:key")
+
+
+def test_only_a_function_with_a_reader_has_a_pace() -> None:
+    model = build(model_provider="extractive")
+
+    assert isinstance(model, ExtractiveModelAdapter)
+    assert model.word_delay_s == 0
