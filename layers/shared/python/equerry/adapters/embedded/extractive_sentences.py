@@ -26,7 +26,7 @@ _CODE = re.compile(
 )
 _SYMBOLS = re.compile(r"[=()\[\]{}_:#@*<>\\|]")
 _FINISHED = re.compile(r"[.!][\"')\]»”’]*$")
-_UNQUOTABLE = re.compile(r"\[\[|\]\]|[:?\]]$")
+_UNQUOTABLE = re.compile(r"[⟦⟧]|\[\[|\]\]|[:?\]]$")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 4
 _FEWEST_WORDS_IN_A_FRAGMENT = 7
