@@ -1,0 +1,5 @@
+"""Once a day: what is past its time goes."""
+
+from equerry.runtime.retention import build_retention_app
+
+handle = build_retention_app()
