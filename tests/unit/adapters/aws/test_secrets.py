@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 from equerry.adapters.aws.clients import AwsClients
-from equerry.adapters.aws.secrets import SecretsManagerAdapter
+from equerry.adapters.aws.secrets import SecretsReader
 
 from tests.contract.aws_backends import start_aws
 from tests.fakes.clock import FixedClock
@@ -20,7 +20,7 @@ def clients() -> Iterator[AwsClients]:
 def test_a_secret_is_read_once_and_again_after_five_minutes(clients: AwsClients) -> None:
     arn = clients.secrets.create_secret(Name="s", SecretString="old")["ARN"]
     clock = FixedClock()
-    secrets = SecretsManagerAdapter(clients.secrets, clock)
+    secrets = SecretsReader(clients.secrets, clock)
     before = secrets.fetch_secret(arn)
 
     clients.secrets.put_secret_value(SecretId=arn, SecretString="new")
@@ -33,11 +33,11 @@ def test_a_secret_is_read_once_and_again_after_five_minutes(clients: AwsClients)
 
 def test_secrets_are_told_apart(clients: AwsClients) -> None:
     arns = [clients.secrets.create_secret(Name=name, SecretString=name)["ARN"] for name in ("a", "b")]
-    secrets = SecretsManagerAdapter(clients.secrets, FixedClock())
+    secrets = SecretsReader(clients.secrets, FixedClock())
 
     assert [secrets.fetch_secret(arn) for arn in arns] == ["a", "b"]
 
 
 def test_a_secret_that_is_not_there_is_our_bug(clients: AwsClients) -> None:
     with pytest.raises(ClientError):
-        SecretsManagerAdapter(clients.secrets, FixedClock()).fetch_secret("nowhere")
+        SecretsReader(clients.secrets, FixedClock()).fetch_secret("nowhere")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from equerry.domain.corpora import Passage
+from equerry.kernel.kinds import value
 
 _HANDLE = r"p[0-9a-z]{6,10}"
 _LINE_START = r"(?P<start>^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
@@ -23,6 +24,7 @@ _END = re.compile(rf"\[\[end ({_HANDLE})\]\]")
 _SEPARATOR = " > "
 
 
+@value
 class RenderedPassage(NamedTuple):
     """A passage read back from the text a model was given; `heading_path` is outermost first."""
 

@@ -1,7 +1,7 @@
 """The database, at the address and under the role that a secret names."""
 
 from equerry.adapters.aws.clients import AwsClients
-from equerry.adapters.aws.secrets import SecretsManagerAdapter
+from equerry.adapters.aws.secrets import SecretsReader
 from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.kernel.clock import Clock
@@ -9,5 +9,5 @@ from equerry.kernel.clock import Clock
 
 def open_database(clients: AwsClients, secret_arn: str, clock: Clock) -> PostgresConnections:
     """Return a pool that connects at first use and reads the secret then."""
-    secrets = SecretsManagerAdapter(clients.secrets, clock)
+    secrets = SecretsReader(clients.secrets, clock)
     return PostgresConnections(lambda: DatabaseAddress.from_secret(secrets.fetch_secret(secret_arn)))

@@ -64,9 +64,9 @@ def _build_anthropic(settings: ModelSettings, clients: "AwsClients", clock: Cloc
     if not settings.model_secret_arn:
         raise ValueError("MODEL_SECRET_ARN must name the key's secret when MODEL_PROVIDER is 'anthropic'")
     from equerry.adapters.anthropic.model import connect_anthropic
-    from equerry.adapters.aws.secrets import SecretsManagerAdapter
+    from equerry.adapters.aws.secrets import SecretsReader
 
-    secret = SecretsManagerAdapter(clients.secrets, clock).fetch_secret(settings.model_secret_arn)
+    secret = SecretsReader(clients.secrets, clock).fetch_secret(settings.model_secret_arn)
     return connect_anthropic(
         model=settings.model_id,
         api_key=_read_key(secret),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-class SecretsManagerAdapter:
+class SecretsReader:
     """Reads secrets and keeps each for `kept_s`, so that a rotated one is picked up by itself."""
 
     def __init__(self, client: "SecretsManagerClient", clock: Clock, *, kept_s: float = 300) -> None:
