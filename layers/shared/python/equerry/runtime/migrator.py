@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from equerry.adapters.aws.clients import AwsClients
-from equerry.adapters.aws.secrets import SecretsManagerAdapter
+from equerry.adapters.aws.secrets import SecretsReader
 from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.migrations import apply_migrations
 from equerry.adapters.postgres.roles import PLATFORM, RUNTIME, ensure_roles
@@ -24,7 +24,7 @@ def migrate(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     import psycopg
 
     settings = MigratorSettings.from_env(environ)
-    secrets = SecretsManagerAdapter(AwsClients().secrets, SystemClock())
+    secrets = SecretsReader(AwsClients().secrets, SystemClock())
     owner = DatabaseAddress.from_secret(secrets.fetch_secret(settings.owner_secret_arn))
     passwords = {
         role: DatabaseAddress.from_secret(secrets.fetch_secret(arn)).password
