@@ -109,7 +109,7 @@ class Chunk:
 
     Attributes:
         ordinal: place in the document, from 0.
-        hash: of strategy version, heading path and text; the same input gives the same hash.
+        hash: of strategy version, title, heading path and text; the same input gives the same hash.
         token_count: estimate, for packing into a budget.
     """
 

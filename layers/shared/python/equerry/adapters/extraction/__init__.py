@@ -1,0 +1,1 @@
+"""Text out of files, one module a format."""
