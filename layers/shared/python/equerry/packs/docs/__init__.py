@@ -1,0 +1,1 @@
+"""The documents pack: two tools over the passages a person may read."""
