@@ -2,14 +2,16 @@
 
 import functools
 import os
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from equerry.adapters.aws.clients import AwsClients
 from moto import mock_aws
+from moto.core.models import botocore_stubber
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 EMULATOR_URL = os.environ.get("CONTRACT_AWS_ENDPOINT_URL", "")
 BACKENDS: tuple[str, ...] = ("moto", "emulator") if EMULATOR_URL else ("moto",)
+_MOTO = threading.Lock()
 
 
 @contextmanager
@@ -50,6 +53,12 @@ def create_table(client: "DynamoDBClient", *, sort: Literal["S", "N"] | None) ->
     return name
 
 
+def _answer_in_turn(request: Any, *, event_name: str, **_: Any) -> Any:
+    """Let moto answer one request at a time, as a store does: its own check and write are two steps."""
+    with _MOTO:
+        return botocore_stubber(event_name=event_name, request=request)
+
+
 @functools.cache
 def _make_clients(backend: str) -> AwsClients:
     clients = AwsClients()
@@ -58,4 +67,7 @@ def _make_clients(backend: str) -> AwsClients:
         if backend == "emulator":
             patch.setenv("AWS_ENDPOINT_URL", EMULATOR_URL)
         _ = clients.dynamodb, clients.sqs, clients.s3, clients.secrets  # they read the address when made
+    if backend == "moto":
+        events: Any = clients.dynamodb.meta.events  # its stub forgets that handlers may answer
+        events.register_first("before-send.dynamodb", _answer_in_turn)
     return clients
