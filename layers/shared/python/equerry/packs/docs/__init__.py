@@ -1,1 +1,1 @@
-"""The documents pack: two tools over the passages a person may read."""
+"""Tools over the documents a person may read."""

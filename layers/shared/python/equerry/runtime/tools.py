@@ -1,0 +1,58 @@
+"""Which tools a profile's names stand for, bound to the person of the turn."""
+
+from functools import partial
+from typing import Protocol
+
+from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.documents import PostgresDocumentAdapter
+from equerry.adapters.postgres.search import PostgresLexicalIndexAdapter, PostgresVectorStoreAdapter
+from equerry.domain.evidence import Evidence
+from equerry.domain.principal import Scope
+from equerry.domain.profiles import Profile
+from equerry.domain.retrieval import Retrieval
+from equerry.engine.tool import Tool
+from equerry.packs.docs.search import LOOKUP_DOCS, SEARCH_DOCS, LookupDocsTool, SearchDocsTool
+from equerry.runtime.embeddings import build_embedding
+from equerry.services.answering import BuildTools
+from equerry.services.retrieval import RetrievalService
+
+
+class ToolSettings(Protocol):
+    """What a function that searches reads from its environment."""
+
+    @property
+    def embedding_provider(self) -> str: ...
+
+
+def build_tool_registry(database: PostgresConnections, settings: ToolSettings) -> BuildTools:
+    """Return what builds a turn's tools.
+
+    Raises:
+        ValueError: an unknown embedding provider; later, a profile that names an unknown tool.
+    """
+    service = RetrievalService(
+        documents=PostgresDocumentAdapter(database),
+        vectors=PostgresVectorStoreAdapter(database),
+        words=PostgresLexicalIndexAdapter(database),
+        embedding=build_embedding(settings.embedding_provider),
+    )
+    return partial(_build_tools, service)
+
+
+def _build_tools(
+    service: RetrievalService, profile: Profile, scope: Scope, evidence: Evidence, nonce: str
+) -> tuple[Tool, ...]:
+    def search(query: str, limit: int) -> Retrieval:
+        return service.search(scope, query, corpora=profile.corpora, limit=limit)
+
+    def lookup(terms: str, limit: int) -> Retrieval:
+        return service.lookup(scope, terms, corpora=profile.corpora, limit=limit)
+
+    known: dict[str, Tool] = {
+        SEARCH_DOCS.name: SearchDocsTool(search=search, evidence=evidence, nonce=nonce),
+        LOOKUP_DOCS.name: LookupDocsTool(search=lookup, evidence=evidence, nonce=nonce),
+    }
+    unknown = [name for name in profile.tools if name not in known]
+    if unknown:
+        raise ValueError(f"profile {profile.name!r} names unknown tools {unknown}; known are {sorted(known)}")
+    return tuple(known[name] for name in profile.tools)
