@@ -48,7 +48,13 @@ class DatabaseAddress:
             password=unquote(parts.password or ""),
         )
 
+    @property
+    def sslmode(self) -> str:
+        """Encrypted wherever it leaves this machine, whose own server has no certificate."""
+        return "prefer" if self.host in ("127.0.0.1", "::1", "localhost") else "require"
+
     def format_url(self, scheme: str = "postgresql") -> str:
         """Write the address as a URL, password included."""
         account = f"{quote(self.username, safe='')}:{quote(self.password, safe='')}"
-        return f"{scheme}://{account}@{self.host}:{self.port}/{quote(self.dbname, safe='')}"
+        place = f"{self.host}:{self.port}/{quote(self.dbname, safe='')}"
+        return f"{scheme}://{account}@{place}?sslmode={self.sslmode}"

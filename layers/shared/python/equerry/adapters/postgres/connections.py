@@ -114,6 +114,7 @@ class PostgresConnections:
             "dbname": address.dbname,
             "user": address.username,
             "password": address.password,
+            "sslmode": address.sslmode,
             "connect_timeout": max(2, int(self._checkout_timeout_s)),
             "application_name": "equerry",
             "row_factory": dict_row,
