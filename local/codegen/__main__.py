@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from local.codegen.diagram import write_diagram
+from local.codegen.signatures import write_signatures
 from local.codegen.typescript import write_vocabulary
 from local.places import ROOT
 
@@ -18,6 +20,8 @@ def _write_contract() -> str:
 
 GENERATED: Mapping[str, tuple[str, Callable[[], str]]] = {
     "types": ("client/src/core/envelopes.ts", write_vocabulary),
+    "signatures": ("docs/signatures.md", write_signatures),
+    "diagram": ("docs/turn.svg", write_diagram),
     "openapi": ("docs/openapi.json", _write_contract),
 }
 """Name on the command line: the file, and what writes its text."""
@@ -26,7 +30,9 @@ GENERATED: Mapping[str, tuple[str, Callable[[], str]]] = {
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     """Write, or compare, the named files (all by default); 1 if one that is compared has drifted."""
     parser = argparse.ArgumentParser(prog="python -m local.codegen", description=__doc__)
-    parser.add_argument("files", nargs="*", choices=[[], *GENERATED], default=[], metavar="types|openapi")
+    parser.add_argument(
+        "files", nargs="*", choices=[[], *GENERATED], default=[], metavar="types|signatures|openapi"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file has drifted")
     asked = parser.parse_args(arguments)
     drifted = False
