@@ -302,8 +302,11 @@ def test_pings_do_not_stretch_the_deadline(
 def test_a_stream_of_nothing_but_pings_does_not_count_as_begun(server: StrictAnthropicServer) -> None:
     server.play((wire.Stall(5, pings=True),), ANSWER)
 
+    began = time.monotonic()
     with connect(server, timeouts=Timeouts(connect=1, idle=1, first_event=0.3)) as model:
         assert text_of(collect(model, ask())) == "Widgets are painted."
+
+    assert time.monotonic() - began < 3
 
 
 def test_no_connection_is_unavailable() -> None:
