@@ -145,3 +145,18 @@ def test_the_same_input_always_gives_the_same_answer() -> None:
     passages = [passage(f"The renderer paints widget {n} in the background.") for n in range(9)]
 
     assert len({tuple(chosen("What paints widgets?", *passages)) for _ in range(5)}) == 1
+
+
+def test_words_scattered_over_passages_are_no_answer() -> None:
+    one = passage("The limit of the queue can be configured by you.")
+    two = passage("The speed of the renderer depends on the machine.", handle="p000002")
+
+    assert chosen("What is the speed limit in Germany?", one, two) == []
+    assert chosen("How is the limit of the queue configured?", one, two) == [one.text]
+
+
+def test_a_word_that_no_passage_knows_weighs_most() -> None:
+    about = passage("A password manager maps each account to its password and can reset it.")
+
+    assert chosen("How do I reset my password?", about) == [about.text]
+    assert chosen("How do I reset my password for the VPN?", about) == []

@@ -14,11 +14,12 @@ from equerry.kernel.kinds import value
 
 MOST_SENTENCES = 4
 MOST_CHARACTERS = 600
-LEAST_COVERAGE = 0.55
-"""Share of the question's weight that an answer must cover; below it we abstain."""
+LEAST_COVERAGE = 0.6
+"""Share of the question's weight that one passage must cover; below it we abstain."""
 
 _HEADING_SHARE = 0.5
 _REPEAT = 0.6
+_ABSENT = 1.5
 _WORTH_ADDING = 0.55
 _DANGLING = re.compile(
     r"^(?:this|these|those|that|it|its|they|such|however|but|also|otherwise|therefore|thus|hence|so|then"
@@ -52,7 +53,8 @@ def select_sentences(question: Question, passages: Sequence[RenderedPassage]) ->
     for candidate in sorted(candidates, key=lambda each: -each.score):
         if _fits(candidate, chosen):
             chosen.append(candidate)
-    if _coverage(question, chosen) < LEAST_COVERAGE:
+    known = frozenset[str]().union(*(each.words | each.heading for each in candidates))
+    if _coverage(question, chosen, known) < LEAST_COVERAGE:
         return ()
     return tuple(sorted((each.sentence for each in chosen), key=lambda each: (each.passage, each.position)))
 
@@ -69,10 +71,20 @@ def _fits(candidate: _Scored, chosen: Sequence[_Scored]) -> bool:
     )
 
 
-def _coverage(question: Question, chosen: Sequence[_Scored]) -> float:
-    covered = frozenset[str]().union(*(each.words | each.heading for each in chosen))
-    total = sum(weight for _, weight in question.weights)
-    return sum(weight for word, weight in question.weights if word in covered) / total if total else 0.0
+def _coverage(question: Question, chosen: Sequence[_Scored], known: frozenset[str]) -> float:
+    """The best that one passage's chosen sentences cover under their heading, in [0, 1].
+
+    Words scattered over passages are no answer, and a word in none of them weighs most: it is what the
+    documents do not speak of.
+    """
+    weights = {word: weight * (1 if word in known else _ABSENT) for word, weight in question.weights}
+    covered: dict[int, frozenset[str]] = {}
+    for each in chosen:
+        passage = each.sentence.passage
+        covered[passage] = covered.get(passage, each.heading) | each.words
+    total = sum(weights.values())
+    best = max((sum(weights.get(word, 0.0) for word in words) for words in covered.values()), default=0.0)
+    return best / total if total else 0.0
 
 
 def _score(question: Question, passages: Sequence[RenderedPassage]) -> list[_Scored]:
