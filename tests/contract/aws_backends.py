@@ -69,5 +69,6 @@ def _make_clients(backend: str) -> AwsClients:
         _ = clients.dynamodb, clients.sqs, clients.s3, clients.secrets  # they read the address when made
     if backend == "moto":
         events: Any = clients.dynamodb.meta.events  # its stub forgets that handlers may answer
-        events.register_first("before-send.dynamodb", _answer_in_turn)
+        events.unregister("before-send", botocore_stubber)
+        events.register("before-send", _answer_in_turn)
     return clients
