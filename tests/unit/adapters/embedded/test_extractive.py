@@ -86,7 +86,7 @@ def test_it_abstains_when_the_search_failed() -> None:
 
 
 @pytest.mark.parametrize("tools_allowed", [True, False])
-def test_without_a_search_it_says_that_it_cannot_answer(tools_allowed: bool) -> None:  # noqa: FBT001  # pytest's
+def test_without_a_search_it_says_that_it_cannot_answer(tools_allowed: bool) -> None:  # pytest's
     request = ask(tools=(SEARCH,) if not tools_allowed else (), tools_allowed=tools_allowed)
 
     events = collect(responder(), request)
