@@ -20,7 +20,7 @@ class Build:
 
 
 def build_of(config: StageConfig) -> Build:
-    """The layer's version and the commit: EQUERRY_COMMIT, or git's, or `unknown`; `working-tree` on the local stage."""
+    """The layer's version, and the commit: EQUERRY_COMMIT, git's or `unknown`; `working-tree` locally."""
     declared = tomllib.loads((_PROJECT / "layers/shared/pyproject.toml").read_text(encoding="utf-8"))
     commit = "working-tree" if config.local else os.environ.get("EQUERRY_COMMIT") or _commit()
     return Build(version=declared["project"]["version"], commit=commit)

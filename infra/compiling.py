@@ -1,4 +1,4 @@
-"""Compiles a layer ahead of time: without .pyc files `import anthropic` alone takes seconds at each cold start."""
+"""Compiles layers ahead of time: without .pyc files `import anthropic` alone costs a cold start seconds."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ class NoInterpreter(Exception):
 
 
 def compile_tree(directory: Path, *, python: str) -> None:
-    """Write .pyc files that stay valid whatever the files' times; a file that is not Python for this version is left.
+    """Write .pyc files that stay valid whatever the files' times.
 
     Raises:
         NoInterpreter: this machine has no Python `python`.
@@ -49,8 +49,9 @@ def find_interpreter(python: str) -> str:
             return candidate
     raise NoInterpreter(
         f"compiling the layers needs a Python {python}, and none was found on PATH, in ~/.pyenv or by uv. "
-        f"Install one (for example `uv python install {python}`), name one with EQUERRY_LAYER_PYTHON=/path/to/python{python}, "
-        "or set allow_uncompiled_layers = true under [runtime] and accept cold starts that are seconds longer."
+        f"Install one (for example `uv python install {python}`), name one with "
+        f"EQUERRY_LAYER_PYTHON=/path/to/python{python}, or set allow_uncompiled_layers = true in "
+        "[runtime] and accept cold starts that are seconds longer."
     )
 
 

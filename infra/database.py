@@ -88,7 +88,7 @@ class Aurora(Construct):
         acknowledge(
             self.cluster,
             "AwsSolutions-RDS6",
-            reason="Each role signs in with its own generated secret over TLS; row-level security needs exactly these roles",
+            reason="Each role signs in with its own generated secret over TLS; row-level security needs them",
         )
 
     def endpoint(self) -> Endpoint:

@@ -91,13 +91,13 @@ class PythonFunction(Construct):
         acknowledge(
             self,
             "AwsSolutions-IAM5[Resource::*]",
-            reason="X-Ray's PutTraceSegments and PutTelemetryRecords, and Lambda's own network interfaces, take no resource",
+            reason="X-Ray's two Put actions and Lambda's own network interfaces take no resource",
         )
 
         acknowledge(
             self,
             "AwsSolutions-L1",
-            reason="The runtime is chosen once, in the stage's configuration, together with the wheels and .pyc files it needs",
+            reason="The configuration chooses the runtime, together with the wheels and .pyc files it needs",
         )
 
     def _role(self, placement: Placement | None) -> iam.Role:

@@ -43,7 +43,7 @@ class HttpApi(Construct):
             acknowledge(
                 route,
                 "AwsSolutions-APIG4",
-                reason="API Gateway's JWT authorizers take no EdDSA tokens; the function checks every token itself",
+                reason="API Gateway's JWT authorizers take no EdDSA tokens; the function checks every token",
             )
 
 

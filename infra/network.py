@@ -57,7 +57,7 @@ class Network(Construct):
             # By position, not by name: naming them would need a look-up in the account at synth.
             availability_zones=[Fn.select(zone, Fn.get_azs(Stack.of(self).region)) for zone in (0, 1)],
             nat_gateways=1,
-            restrict_default_security_group=False,  # would add a custom resource; the default group is not used
+            restrict_default_security_group=False,  # would add a custom resource; nothing uses that group
             subnet_configuration=[
                 ec2.SubnetConfiguration(
                     name="Public", subnet_type=ec2.SubnetType.PUBLIC, map_public_ip_on_launch=False

@@ -93,7 +93,7 @@ class GivenSecret(Construct):
 
 
 def secret_arn(secret: secrets.Secret) -> str:
-    """The ARN by attribute: `Ref` is the ARN on AWS but the name on the emulator, where a grant on it is denied."""
+    """The ARN by attribute: `Ref` is the ARN on AWS, but on the emulator the name, which no grant matches."""
     resource = secret.node.default_child
     assert isinstance(resource, secrets.CfnSecret)  # noqa: S101  # what Secret is made of
     return resource.attr_id

@@ -64,7 +64,8 @@ class Site(Construct):
         self, site: SiteConfig, *, websocket_url: str, api_url: str
     ) -> cloudfront.ResponseHeadersPolicy:
         reachable = f"'self' {api_url} {websocket_url} {site.token_url}"
-        csp = f"default-src 'self'; connect-src {reachable}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        rest = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        csp = f"default-src 'self'; connect-src {reachable}; {rest}"
         return cloudfront.ResponseHeadersPolicy(
             self,
             "Headers",

@@ -23,7 +23,7 @@ def check(assembly: str) -> None:
         if total > LIMIT_BYTES:
             shown = ", ".join(f"{part} {size / 2**20:.1f}" for part, size in parts.items())
             raise FunctionTooLarge(
-                f"{name} is {total / 2**20:.1f} MB unzipped, Lambda allows {LIMIT_BYTES / 2**20:.0f}: {shown}. "
+                f"{name} is {total / 2**20:.1f} MB unzipped, Lambda allows {LIMIT_BYTES // 2**20}: {shown}. "
                 "Name what no function imports in layers/*/unneeded.txt."
             )
 

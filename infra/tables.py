@@ -49,7 +49,7 @@ class TurnTable(Construct):
         acknowledge(
             self.table,
             "AwsSolutions-DDB3",
-            reason="Leases, sockets, the replay log and flags live for minutes to days; the truth is in PostgreSQL",
+            reason="Leases, sockets, replay log and flags live for days at most; the truth is in PostgreSQL",
         )
 
     def grant(self, grantee: iam.IGrantable, *operations: str) -> None:
@@ -74,7 +74,7 @@ class Tables(Construct):
         self.run_flags = TurnTable(self, "RunFlags", key=key, removal=removal, sort=text)
 
     def grant_accept_turns(self, grantee: iam.IGrantable) -> None:
-        """Take a conversation's lease, raise a stop flag, issue tickets, and settle what a dead worker left."""
+        """Take a conversation's lease, raise a stop flag, issue tickets, settle what a dead worker left."""
         self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
         self.run_flags.grant(grantee, "PutItem", "DeleteItem")
         self.connections.grant(grantee, "PutItem", "Query", "DeleteItem")

@@ -1,4 +1,4 @@
-"""The functions of a turn: HTTP accepts it, the worker runs it, the socket delivers it, the reaper ends what was lost."""
+"""The functions of a turn: HTTP accepts it, the worker runs it, the reaper ends what was lost."""
 
 from dataclasses import dataclass
 

@@ -44,7 +44,7 @@ class Uploads(Construct):
         acknowledge(
             self.bucket,
             "AwsSolutions-S1",
-            reason="Every upload is authorised, named and recorded by the HTTP API; object access logs would repeat that",
+            reason="The HTTP API authorises, names and records every upload; access logs would repeat that",
         )
         self._notify()
 
@@ -70,7 +70,7 @@ class Uploads(Construct):
             grantee,
             *actions,
             pattern=self.bucket.arn_for_objects(f"{_PREFIX}*"),
-            reason="Documents are named by organisation, corpus and content; the code checks the organisation",
+            reason="A document's key names its organisation, which the code checks",
         )
 
     def _grant_list(self, grantee: iam.IGrantable) -> None:
@@ -80,7 +80,7 @@ class Uploads(Construct):
         )
 
     def _notify(self) -> None:
-        """Declared on the bucket itself: CDK's helper would add a custom resource with rights on every bucket."""
+        """Declare it on the bucket: CDK's helper would add a custom resource with rights on every bucket."""
         for queue in (self.urgent.queue, self.content.queue):
             queue.add_to_resource_policy(
                 iam.PolicyStatement(

@@ -47,7 +47,7 @@ class WebSocketApi(Construct):
             acknowledge(
                 route,
                 "AwsSolutions-APIG4",
-                reason="The function checks the one-use ticket at $connect, which API Gateway cannot; later frames ride on it",
+                reason="The function redeems a one-use ticket at $connect; later frames ride on that socket",
             )
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:

@@ -56,8 +56,8 @@ class WheelBundling:
                     "--link-mode",
                     "copy",
                 ),
-                *("--python", sys.executable, "--target", python, *self._target.flags()),
-                *("--requirement", self._requirements),
+                *("--python", sys.executable, "--target", str(python), *self._target.flags()),
+                *("--requirement", str(self._requirements)),
             ],
             check=True,
         )

@@ -13,7 +13,7 @@ REASON_LENGTH = 900
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
-    """Run the migrations when there is something new to apply, and put the outcome at the event's ResponseURL."""
+    """Run the migrations when there is something new to apply, and answer at the event's ResponseURL."""
     try:
         outcome = {"Status": "SUCCESS", **_run(event, context)}
     except Exception as error:  # noqa: BLE001  # unanswered, CloudFormation would wait for its whole timeout
@@ -34,7 +34,7 @@ def _run(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 
 def _is_rollback(event: Mapping[str, Any]) -> bool:
-    """Whether every migration asked for was asked for before: migrations only go forward, so nothing is left to do.
+    """Whether all of it was asked for before: migrations only go forward, so nothing is left to do.
 
     Without this, a database that is down would fail the rollback of the deployment that it failed.
     """
