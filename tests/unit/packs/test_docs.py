@@ -5,7 +5,9 @@ from equerry.domain.corpora import Passage
 from equerry.domain.evidence import Evidence
 from equerry.domain.fencing import unfence
 from equerry.domain.passage_format import parse_passages
+from equerry.domain.retrieval import Retrieval
 from equerry.engine.tool import Tool
+from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId, RunId
 from equerry.packs.docs.lookup import LookupDocsTool
 from equerry.packs.docs.passages import PassageFinder
@@ -34,14 +36,17 @@ class Desk:
     def __init__(self, *found: Passage) -> None:
         self.asked: list[str] = []
         self.evidence = Evidence(RunId("run"))
-        self._found = found
-        finder = PassageFinder(find=self._find, evidence=self.evidence, nonce=NONCE)
+        self.found = Retrieval(passages=found, searched=(CorpusId("handbook"),))
+        self.failure: EquerryError | None = None
+        finder = PassageFinder(search=self._search, evidence=self.evidence, nonce=NONCE)
         self.search: Tool = SearchDocsTool(finder)
         self.lookup: Tool = LookupDocsTool(finder)
 
-    def _find(self, query: str) -> tuple[Passage, ...]:
+    def _search(self, query: str, limit: int) -> Retrieval:
         self.asked.append(query)
-        return self._found
+        if self.failure:
+            raise self.failure
+        return self.found
 
 
 def test_passages_come_fenced_and_under_handles_that_this_run_can_cite() -> None:
@@ -49,7 +54,11 @@ def test_passages_come_fenced_and_under_handles_that_this_run_can_cite() -> None
 
     outcome = desk.search.run({"query": "  When do leases lapse? "})
 
-    assert (outcome.ok, outcome.summary, desk.asked) == (True, "2 passages", ["When do leases lapse?"])
+    assert (outcome.ok, outcome.summary, desk.asked) == (
+        True,
+        "2 passages from 1 document",
+        ["When do leases lapse?"],
+    )
     rendered = parse_passages(unfence(outcome.content, NONCE))
     assert [entry.text for entry in rendered] == ["Leases lapse.", "Workers renew them."]
     assert [desk.evidence.find_passage(entry.handle) for entry in rendered] == [
@@ -64,6 +73,37 @@ def test_nothing_found_is_said_in_the_same_words_whatever_the_reason() -> None:
 
     assert desk.search.run({"query": "x"}) == desk.lookup.run({"term": "y"})
     assert desk.search.run({"query": "x"}).ok
+
+
+@pytest.mark.req("F-RTOOL-03")
+def test_an_empty_result_says_what_was_searched() -> None:
+    desk = Desk()
+    named = desk.search.run({"query": "x"})
+    desk.found = Retrieval(passages=(), searched=())
+
+    assert (named.ok, named.summary) == (True, "nothing found")
+    assert "No passages were found in handbook." in named.content
+    assert "in the documents this person may read" in desk.search.run({"query": "x"}).content
+
+
+def test_a_search_that_fails_is_told_to_the_model_and_does_not_end_the_run() -> None:
+    desk = Desk(passage("p1"))
+    desk.failure = Unavailable("the database did not complete the request; try again")
+
+    outcome = desk.search.run({"query": "x"})
+
+    assert (outcome.ok, outcome.summary) == (False, "search unavailable")
+    assert desk.evidence.passage_ids == ()
+
+
+def test_a_search_without_its_meaning_index_says_so() -> None:
+    desk = Desk(passage("p1"))
+    desk.found = Retrieval(passages=(passage("p1"),), searched=(CorpusId("handbook"),), by_meaning=False)
+
+    outcome = desk.search.run({"query": "x"})
+
+    assert outcome.content.startswith("Searched by words alone")
+    assert len(parse_passages(unfence(outcome.content, NONCE))) == 1
 
 
 @pytest.mark.parametrize(

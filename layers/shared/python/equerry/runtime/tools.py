@@ -11,7 +11,9 @@ from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
 from equerry.domain.retrieval import Retrieval
 from equerry.engine.tool import Tool
-from equerry.packs.docs.search import LOOKUP_DOCS, SEARCH_DOCS, LookupDocsTool, SearchDocsTool
+from equerry.packs.docs.lookup import LookupDocsTool
+from equerry.packs.docs.passages import PassageFinder
+from equerry.packs.docs.search import SearchDocsTool
 from equerry.runtime.embeddings import build_embedding
 from equerry.services.answering import BuildTools
 from equerry.services.retrieval import RetrievalService
@@ -48,10 +50,11 @@ def _build_tools(
     def lookup(terms: str, limit: int) -> Retrieval:
         return service.lookup(scope, terms, corpora=profile.corpora, limit=limit)
 
-    known: dict[str, Tool] = {
-        SEARCH_DOCS.name: SearchDocsTool(search=search, evidence=evidence, nonce=nonce),
-        LOOKUP_DOCS.name: LookupDocsTool(search=lookup, evidence=evidence, nonce=nonce),
-    }
+    tools: tuple[Tool, ...] = (
+        SearchDocsTool(PassageFinder(search=search, evidence=evidence, nonce=nonce)),
+        LookupDocsTool(PassageFinder(search=lookup, evidence=evidence, nonce=nonce)),
+    )
+    known = {tool.spec.name: tool for tool in tools}
     unknown = [name for name in profile.tools if name not in known]
     if unknown:
         raise ValueError(f"profile {profile.name!r} names unknown tools {unknown}; known are {sorted(known)}")

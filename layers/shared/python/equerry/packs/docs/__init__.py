@@ -1,1 +1,1 @@
-"""Tools over the documents a person may read."""
+"""Retrieval as tools: one tool for each shape of query."""

@@ -11,7 +11,8 @@ _SPEC = ToolSpec(
     name="lookup_docs",
     description=(
         "Find passages that contain exact words: a command, a setting, an error code, a product or person's "
-        "name. Give only the name, as it is written. Not for questions: use search_docs for those."
+        "name. Give only the name, as it is written; it knows no synonyms and no operators. It searches the "
+        "text and headings of the documents the person may read. Not for questions: use search_docs."
     ),
     input_schema={
         "type": "object",

@@ -1,18 +1,17 @@
-"""What both tools do with passages: give them handles, fence them, and say how many there are."""
+"""What both tools do with what was found: give it handles, fence it, and say how much there is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equerry.domain.corpora import Passage
 from equerry.domain.evidence import Evidence
 from equerry.domain.fencing import fence
 from equerry.domain.passage_format import render_passages
+from equerry.domain.retrieval import Retrieval, Search
 from equerry.engine.tool import ToolOutcome
+from equerry.kernel.errors import EquerryError
 
 MAX_QUERY_CHARS = 1_000
-
-FindPassages = Callable[[str], tuple[Passage, ...]]
-"""Finds passages the person may read, best first; none is an ordinary answer."""
+PASSAGES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +19,12 @@ class PassageFinder:
     """One way to find passages, in one turn.
 
     Attributes:
+        search: bound to the person's scope and the profile's corpora.
         evidence: the turn's; what is not admitted there cannot be cited.
         nonce: the turn's; passages are untrusted text.
     """
 
-    find: FindPassages
+    search: Search
     evidence: Evidence
     nonce: str
 
@@ -32,16 +32,43 @@ class PassageFinder:
         """Search for the argument `name` and answer with what was found, ready for the model."""
         query = arguments.get(name)
         if not isinstance(query, str) or not query.strip():
-            return ToolOutcome(
-                content=f"{name!r} must be text that is not blank.", summary="refused", ok=False
-            )
+            return _refuse(f"{name!r} must be text that is not blank.")
         if len(query) > MAX_QUERY_CHARS:
-            content = f"{name!r} must be at most {MAX_QUERY_CHARS} characters, got {len(query)}."
-            return ToolOutcome(content=content, summary="refused", ok=False)
-        passages = self.evidence.admit(self.find(query.strip()))
-        if not passages:
-            # The same words whether nothing exists or nothing is permitted.
-            return ToolOutcome(content="No passages were found.", summary="nothing found")
-        content = fence(render_passages(passages), kind="tool_result", nonce=self.nonce)
-        count = len(passages)
-        return ToolOutcome(content=content, summary=f"{count} passage{'s' if count > 1 else ''}")
+            return _refuse(f"{name!r} must be at most {MAX_QUERY_CHARS} characters, got {len(query)}.")
+        try:
+            found = self.search(query.strip(), PASSAGES)
+        except EquerryError as failure:
+            content = f"The search failed: {failure}. If you cannot answer without it, say so."
+            return ToolOutcome(content=content, summary="search unavailable", ok=False)
+        return self._report(found) if found.passages else _report_nothing(found)
+
+    def _report(self, found: Retrieval) -> ToolOutcome:
+        rendered = render_passages(self.evidence.admit(found.passages))
+        documents = len({passage.document_id for passage in found.passages})
+        return ToolOutcome(
+            content=_note(found) + fence(rendered, kind="tool_result", nonce=self.nonce),
+            summary=f"{_count(len(found.passages), 'passage')} from {_count(documents, 'document')}",
+        )
+
+
+def _refuse(problem: str) -> ToolOutcome:
+    return ToolOutcome(content=problem, summary="refused", ok=False)
+
+
+def _report_nothing(found: Retrieval) -> ToolOutcome:
+    # Only what the person may read is named: nothing there and nothing permitted sound the same.
+    where = f"in {', '.join(found.searched)}" if found.searched else "in the documents this person may read"
+    content = (
+        f"No passages were found {where}. Try once in other words, or say that the documents do not answer."
+    )
+    return ToolOutcome(content=_note(found) + content, summary="nothing found")
+
+
+def _note(found: Retrieval) -> str:
+    if found.by_meaning:
+        return ""
+    return "Searched by words alone, because search by meaning is not available just now.\n"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
