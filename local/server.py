@@ -21,6 +21,7 @@ from local.places import ROOT, STACK, Places
 from local.tokens import Person, load_people
 
 PAGE = ROOT / "client" / "dist"
+REWRITTEN = frozenset(("date", "server", "x-content-type-options"))
 HOP_BY_HOP = frozenset(
     (
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer"),
@@ -87,7 +88,7 @@ class Proxy:
         passed.raw_headers = [
             (name.lower(), text)
             for name, text in answer.headers.raw
-            if name.lower().decode() not in HOP_BY_HOP
+            if name.lower().decode() not in HOP_BY_HOP | REWRITTEN
         ]
         return passed
 

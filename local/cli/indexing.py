@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from local.cli.api import Api
+from local.cli.api import Api, ApiRefused
 from local.cli.walking import Source
 from local.errors import LocalError
 
@@ -49,7 +49,7 @@ class Indexer:
             LocalError: nothing moved for three minutes.
             ApiRefused: the caller may not index.
         """
-        known = {document["path"]: document for document in self._list()}
+        known = self._find_known()
         outcome = Outcome()
         waiting: dict[str, Source] = {}
         for start in range(0, len(sources), BATCH):
@@ -121,6 +121,14 @@ class Indexer:
             for paths in (outcome.new, outcome.changed):
                 if source.path in paths:
                     paths.remove(source.path)
+
+    def _find_known(self) -> dict[str, Document]:
+        try:
+            return {document["path"]: document for document in self._list()}
+        except ApiRefused as refused:
+            if refused.code == "not_found":  # a corpus is made by its first upload
+                return {}
+            raise
 
     def _list(self) -> Iterator[Document]:
         cursor = ""
