@@ -30,8 +30,8 @@ class MiniLmEmbeddingAdapter:
     Text beyond 256 tokens is not seen by the model.
     """
 
-    version = VERSION
-    dimensions = DIMENSIONS
+    version: str = VERSION
+    dimensions: int = DIMENSIONS
 
     def __init__(self, *, threads: int = 1) -> None:
         self._threads = threads

@@ -14,7 +14,7 @@ MAX_QUERY_CHARS = 1_000
 PASSAGES = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PassageFinder:
     """One way to find passages, in one turn.
 

@@ -1,0 +1,40 @@
+"""The sweep's deletions over the stores in memory."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tests.fakes.documents import MemoryCorpora
+from tests.fakes.transcripts import MemoryTranscripts
+
+
+@dataclass(frozen=True)
+class MemoryRetentionAdapter:
+    """RetentionPort in memory; the audit outlives the conversation, as in the database."""
+
+    transcripts: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+    corpora: MemoryCorpora = field(default_factory=MemoryCorpora)
+
+    def delete_conversations(self, *, unchanged_since: datetime, limit: int) -> int:
+        store = self.transcripts
+        old = sorted(
+            (kept.updated_at, identity)
+            for identity, (_, kept) in store.conversations.items()
+            if kept.updated_at < unchanged_since
+        )[:limit]
+        for _, identity in old:
+            del store.conversations[identity]
+            store.messages.pop(identity, None)
+            for run_id in [run.run_id for run in store.runs.values() if run.conversation_id == identity]:
+                del store.runs[run_id]
+        return len(old)
+
+    def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
+        old = [
+            (kept, stored)
+            for kept in self.corpora.passages.values()
+            for stored in kept
+            if stored.superseded_at and stored.superseded_at < superseded_before
+        ][:limit]
+        for kept, stored in old:
+            kept.remove(stored)
+        return len(old)
