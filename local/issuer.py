@@ -17,18 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from local.keys import KeyRing
 from local.places import Places
-from local.tokens import Mint, Person, load_people
+from local.tokens import Mint, Person, build_mint, load_people
 
 OURSELVES = ["127.0.0.1", "localhost"]
 JWKS_CACHE_S = 60
 BODY_LIMIT = 4096
-
-
-def build_mint(places: Places) -> Mint:
-    """Return the mint over the keys in the stack's state folder."""
-    return Mint(places.issuer_url, KeyRing(places.state / "issuer"))
 
 
 def build_app(mint: Mint, people: tuple[Person, ...], chat_origins: list[str]) -> Starlette:

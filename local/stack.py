@@ -10,10 +10,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from local.announcing import write_endpoints
 from local.aws import Session
 from local.deploy import deploy
 from local.emulator import ensure_environment
-from local.endpoints import write_endpoints
 from local.errors import LocalError, PartFailed
 from local.files import read_json
 from local.machine import find_cdk, require_node

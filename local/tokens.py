@@ -10,6 +10,7 @@ from typing import Literal
 import jwt
 
 from local.keys import KeyRing
+from local.places import Places
 
 AUDIENCE = "equerry"
 LIFETIME_S = 12 * 3600
@@ -76,3 +77,8 @@ class Mint:
         }
         key = self.keys.load_signing_key()
         return jwt.encode(claims, key.private, algorithm="EdDSA", headers={"kid": key.kid}), expires
+
+
+def build_mint(places: Places) -> Mint:
+    """Return the mint over the keys in a stack's state folder."""
+    return Mint(places.issuer_url, KeyRing(places.state / "issuer"))

@@ -11,9 +11,8 @@ import httpx
 
 from local.endpoints import load_endpoints
 from local.errors import LocalError, NotRunning
-from local.issuer import build_mint
 from local.places import Places
-from local.tokens import Person, load_people
+from local.tokens import Person, build_mint, load_people
 
 PREFIX = "/api/assistant"
 TIMEOUT = httpx.Timeout(40, connect=5)

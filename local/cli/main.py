@@ -18,9 +18,8 @@ from local.cli.indexing import Indexer, Outcome
 from local.cli.stack_commands import stack_app
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
-from local.issuer import build_mint
 from local.places import Places
-from local.tokens import Person, Role
+from local.tokens import Person, Role, build_mint
 
 INTERRUPTED = 130
 CORPUS = "docs"

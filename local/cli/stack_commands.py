@@ -1,19 +1,24 @@
 """`equerry local up|down|status`."""
 
+from typing import TYPE_CHECKING
+
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from local.demo import run_demo
 from local.places import Places
 from local.progress import Progress
-from local.stack import Stack
+
+if TYPE_CHECKING:
+    from local.stack import Stack
 
 stack_app = typer.Typer(no_args_is_help=True, help="The whole system on this machine.")
 
 
-def build_stack() -> Stack:
+def build_stack() -> "Stack":
     """Return the stack that the environment describes, with progress on stderr."""
+    from local.stack import Stack  # brings the AWS SDK, which `ask` and `index` do without
+
     places = Places.from_env()
     return Stack(places, Progress(places.state / "timings.json"))
 
@@ -30,6 +35,8 @@ def up() -> None:
 @stack_app.command()
 def demo() -> None:
     """Start the stack, index sample documents, ask a question, and wait for Ctrl-C."""
+    from local.demo import run_demo
+
     stack = build_stack()
     run_demo(stack, stack.progress)
 

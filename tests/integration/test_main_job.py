@@ -105,7 +105,7 @@ def test_a_caller_without_a_socket_waits_for_the_run(ada: Api) -> None:
 
     assert run["status"] == "ended"
     assert run["message"]["citations"]
-    assert run["model"]["provider"] == "extractive"
+    assert run["model"]["provider"] == "embedded"
     log = ada.get(f"/runs/{run_id}/envelopes", after=0)
     assert [envelope["seq"] for envelope in log["envelopes"]] == list(range(1, run["lastSeq"] + 1))
 
