@@ -133,6 +133,16 @@ def test_html_gives_the_main_content_alone() -> None:
         assert furniture not in str(sections)
 
 
+def test_a_list_of_other_pages_is_kept_only_where_there_is_nothing_else() -> None:
+    contents = '<main><h1>All</h1><div class="toctree-wrapper"><ul><li>Keys</li></ul></div>{}</main>'
+
+    _, alone = read(contents.format(""), "a.html")
+    _, beside = read(contents.format("<p>Read these.</p>"), "a.html")
+
+    assert [section.text for section in alone] == ["- Keys"]
+    assert [section.text for section in beside] == ["Read these."]
+
+
 def test_html_that_is_nested_beyond_reason_is_unreadable() -> None:
     with pytest.raises(UnreadableDocument, match="nested"):
         read("<div>" * 5000 + "deep" + "</div>" * 5000, "a.html")

@@ -17,7 +17,7 @@ def measure_reciprocal_rank(found: Sequence[Hashable], expected: Collection[Hash
 
 
 def measure_ndcg(found: Sequence[Hashable], expected: Collection[Hashable], *, k: int) -> float:
-    """Return the normalised discounted cumulative gain of the first `k`, in [0, 1]; each expected one gains 1.
+    """Return the normalised discounted cumulative gain of the first `k`, in [0, 1], one for each expected.
 
     An entry found twice gains once. Nothing expected gives 1.
     """

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 _DROPPED = (
     "script, style, noscript, template, nav, header:not(:has(h1)), footer, aside, form, button, svg, iframe,"
     " [hidden], [role=navigation], [role=search], [role=banner], [role=contentinfo], .headerlink,"
-    " .sphinxsidebar, .toctree-wrapper"
+    " .sphinxsidebar"
 )
+# Lists of links to other pages, which answer nothing; a page that has nothing else keeps them.
+_CONTENTS = ".toctree-wrapper"
 _MAIN = ("main", "[role=main]", "article", "body")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
@@ -36,20 +38,26 @@ _BLOCKS = frozenset(
 
 
 def read_html(content: bytes, *, path: str) -> Extracted:
-    """Read a page; the outermost heading names it, else its title element."""
+    """Read a page; its first top heading names it, else its title element."""
+    try:
+        return _read(content, path, dropped=f"{_DROPPED}, {_CONTENTS}")
+    except UnreadableDocument:
+        return _read(content, path, dropped=_DROPPED)
+    except RecursionError:
+        raise UnreadableDocument("the page is nested too deeply to be read") from None
+
+
+def _read(content: bytes, path: str, *, dropped: str) -> Extracted:
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(content, "html.parser")
     named = soup.title.get_text() if soup.title else None
     main = _find_main(soup)
-    for element in main.select(_DROPPED):
+    for element in main.select(dropped):
         element.decompose()
     heading = main.find("h1")
     outline = Outline(path)
-    try:
-        _Reader(outline).read(main)
-    except RecursionError:
-        raise UnreadableDocument("the page is nested too deeply to be read") from None
+    _Reader(outline).read(main)
     return outline.finish(title=clean_line(heading.get_text()) if heading else named)
 
 
