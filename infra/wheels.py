@@ -21,14 +21,15 @@ CACHE = Path(__file__).parents[1] / ".local" / "wheels"
 class WheelBundling:
     """Installs hashed requirements as wheels under `python/`, and keeps the result for the next synth."""
 
-    def __init__(self, requirements: Path, target: WheelTarget) -> None:
+    def __init__(self, requirements: Path, target: WheelTarget, *, cache: Path = CACHE) -> None:
         self._requirements = requirements
         self._target = target
+        self._cache = cache
 
     # The published signature says keyword arguments; jsii passes these two by position.
     def try_bundle(self, output_dir: str, _options: BundlingOptions) -> bool:
         """Fill `output_dir`. Never returns False: CDK would then start Docker."""
-        kept = CACHE / self._key()
+        kept = self._cache / self._key()
         if not kept.is_dir():
             self._build(kept)
         shutil.copytree(kept, output_dir, dirs_exist_ok=True, copy_function=_linked)
@@ -64,6 +65,7 @@ class WheelBundling:
         remove_unneeded(python, patterns=_unneeded_file(self._requirements).decode().split())
         if self._target.compiled:
             compile_tree(python, python=self._target.python)
+        python.mkdir(parents=True, exist_ok=True)  # nothing to install is no error
         building.rename(kept)
 
 

@@ -5,6 +5,7 @@ import os
 import ssl
 import urllib.request
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 NAME = "equerry-migrations"
@@ -28,8 +29,7 @@ def _run(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     if event.get("RequestType") == "Delete" or _is_rollback(event):
         return {}
     # Here, not above: a wrong setting or a missing module is then a reason too.
-    from migrator import handler
-
+    handler = import_module("migrator.handler")
     return dict(handler.handle(event, context) or {})
 
 
@@ -41,8 +41,8 @@ def _is_rollback(event: Mapping[str, Any]) -> bool:
     if event.get("RequestType") != "Update":
         return False
     asked, before = event["ResourceProperties"], event.get("OldResourceProperties", {})
-    same_secrets = asked.get("Secrets") == before.get("Secrets")
-    return same_secrets and asked["Migrations"].items() < before.get("Migrations", {}).items()
+    same_secrets = bool(asked.get("Secrets") == before.get("Secrets"))
+    return same_secrets and set(asked["Migrations"].items()) < set(before.get("Migrations", {}).items())
 
 
 def _answer(event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:

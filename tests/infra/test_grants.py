@@ -1,0 +1,133 @@
+"""Each function may call what its adapters call, on what it owns, and nothing else."""
+
+import pytest
+
+from tests.infra.stages import SynthesisedStage, as_list
+
+EVERY_FUNCTION = {
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "xray:PutTraceSegments",
+    "xray:PutTelemetryRecords",
+}
+IN_THE_VPC = {
+    "ec2:CreateNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:DeleteNetworkInterface",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:UnassignPrivateIpAddresses",
+}
+CONSUME = {
+    "sqs:ReceiveMessage",
+    "sqs:ChangeMessageVisibility",
+    "sqs:GetQueueUrl",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+}
+LEASES = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
+SECRET = "secretsmanager:GetSecretValue"
+PUBLISH = "execute-api:ManageConnections"
+ALLOWED = {
+    "turn.http.handle": {
+        *LEASES,
+        "dynamodb:Query",
+        "sqs:SendMessage",
+        "s3:PutObject",
+        "s3:DeleteObject",
+        "s3:ListBucket",
+        SECRET,
+        PUBLISH,
+    },
+    "turn.websocket.handle": {
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:Query",
+        SECRET,
+        PUBLISH,
+    },
+    "worker.handler.handle": {*LEASES, *CONSUME, "dynamodb:Query", SECRET, PUBLISH},
+    "worker.reaper.handle": {
+        "dynamodb:Scan",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:Query",
+        SECRET,
+        PUBLISH,
+    },
+    "indexer.handler.handle": {*CONSUME, "s3:GetObject", "s3:ListBucket", SECRET},
+    "retention.handler.handle": {"s3:DeleteObject", "s3:DeleteObjectVersion", "s3:ListBucket", SECRET},
+    "structured_completion.handler.handle": set(),
+    "migrator.custom_resource.handle": {SECRET},
+}
+
+
+@pytest.mark.parametrize("handler", sorted(ALLOWED))
+def test_a_function_may_call_only_what_is_named_here(production: SynthesisedStage, handler: str) -> None:
+    called = {action for action in production.actions_of(handler) if not action.startswith("kms:")}
+
+    in_vpc = IN_THE_VPC if "VpcConfig" in production.functions()[handler] else set()
+    assert called == ALLOWED[handler] | EVERY_FUNCTION | in_vpc
+
+
+def test_every_function_is_named_here(production: SynthesisedStage) -> None:
+    assert production.functions().keys() == ALLOWED.keys()
+
+
+def test_no_statement_allows_a_whole_service(stage: SynthesisedStage) -> None:
+    for handler in stage.functions():
+        assert not [action for action in stage.actions_of(handler) if "*" in action]
+
+
+def test_only_tracing_and_network_interfaces_take_any_resource(stage: SynthesisedStage) -> None:
+    for handler in stage.functions():
+        for statement in stage.statements_of(handler):
+            if "*" in as_list(statement["Resource"]):
+                assert set(as_list(statement["Action"])) <= EVERY_FUNCTION | IN_THE_VPC, handler
+
+
+def test_only_retention_and_the_migrator_read_the_platform_roles_secret(stage: SynthesisedStage) -> None:
+    readers = {
+        handler
+        for handler in stage.functions()
+        for statement in stage.statements_of(handler)
+        if SECRET in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+        if "DatabasePlatform" in str(resource)
+    }
+
+    assert readers == {"retention.handler.handle", "migrator.custom_resource.handle"}
+
+
+def test_only_the_migrator_reads_the_owners_secret(stage: SynthesisedStage) -> None:
+    readers = {
+        handler
+        for handler in stage.functions()
+        for statement in stage.statements_of(handler)
+        if SECRET in as_list(statement["Action"]) and "Owner" in str(statement["Resource"])
+    }
+
+    assert readers == {"migrator.custom_resource.handle"}
+
+
+def test_functions_use_the_key_only_through_the_service_that_holds_the_data(stage: SynthesisedStage) -> None:
+    unbound = {
+        (handler, action)
+        for handler in stage.functions()
+        for statement in stage.statements_of(handler)
+        if "kms:ViaService" not in str(statement.get("Condition", ""))
+        for action in as_list(statement["Action"])
+        if action.startswith("kms:")
+    }
+
+    # SQS decrypts for its event sources: CDK's own grant for a queue's consumer has no condition.
+    assert unbound <= {("worker.handler.handle", "kms:Decrypt"), ("indexer.handler.handle", "kms:Decrypt")}
+
+
+def test_publishing_is_bound_to_posts_on_the_stage(stage: SynthesisedStage) -> None:
+    for handler in stage.functions():
+        for statement in stage.statements_of(handler):
+            if PUBLISH in as_list(statement["Action"]):
+                assert "/live/POST/@connections/*" in str(statement["Resource"])
