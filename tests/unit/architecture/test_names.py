@@ -27,7 +27,7 @@ WORKING_PARTS = {
     "services": r".*Service",
     "surfaces": r".*(Routes|Services)",
     "adapters": r".*(Adapter|Connections)",
-    "packs": r".*Tool",
+    "packs": r".*(Tool|Finder)",
     "runtime": r".*(App|Parts)",
     "engine": r"RunLoop",
 }
