@@ -97,7 +97,7 @@ class _Tool:
         """Run one command to its end, passing its lines to `tell`."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         last: deque[str] = deque(maxlen=KEPT_LINES)
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [str(self._program), *words],
             cwd=cwd,
             env=self._environment,
@@ -105,21 +105,21 @@ class _Tool:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        )
-        timer = threading.Timer(TIMEOUT_S, process.kill)
-        timer.start()
-        try:
-            with self._log.open("a") as log:
-                for line in process.stdout or ():
-                    log.write(line)
-                    last.append(line.rstrip())
-                    tell(line.strip())
-            code = process.wait()
-        finally:
-            timer.cancel()
-            if process.poll() is None:
+        ) as process:
+            timer = threading.Timer(TIMEOUT_S, process.kill)
+            timer.start()
+            try:
+                with self._log.open("a") as log:
+                    for line in process.stdout or ():
+                        log.write(line)
+                        last.append(line.rstrip())
+                        tell(line.strip())
+            except BaseException:
                 process.kill()
-                process.wait()
+                raise
+            finally:
+                timer.cancel()
+        code = process.returncode
         if code != 0:
             raise PartFailed(f"`cdk {words[0]}` failed: {_summarise(last)}", f"see {self._log}")
 
