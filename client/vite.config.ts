@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { fakeService } from "./dev/vite-fake.ts";
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
+  plugins: mode === "development" ? [fakeService()] : [],
   // Relative, so that the page can stand under any prefix.
   base: "./",
   build: { target: "es2022", modulePreload: { polyfill: false } },
@@ -18,4 +20,4 @@ export default defineConfig({
       },
     ],
   },
-});
+}));

@@ -1,6 +1,6 @@
 /** What the page says when something went wrong, or ended early: what happened, and what to do. */
 
-import type { ApiProblem } from "../core";
+import type { ApiProblem, StopReason } from "../core";
 
 const BY_CODE: Readonly<Record<string, string>> = {
   unreachable: "The service could not be reached. Check your connection, then try again.",
@@ -42,22 +42,26 @@ export function describeTime(seconds: number): string {
   return `${Math.round(seconds / 3_600)} hours`;
 }
 
-const ENDINGS: Readonly<Record<string, string | null>> = {
+const ENDINGS: Readonly<Record<StopReason, string | null>> = {
   end_turn: null,
+  // Its own notice says what went wrong.
+  error: null,
   cancelled: "Stopped.",
   interrupted: "The answer was interrupted before it was finished. Ask again to get a whole one.",
   max_tokens:
     "The answer reached its length limit and ends here. Ask for the rest, or for something narrower.",
   max_rounds: "The answer took more steps than are allowed and ends here. Try a narrower question.",
+  max_tool_calls:
+    "The answer looked things up as often as is allowed and ends here. Try a narrower question.",
+  deadline: "The answer took too long and ends here. Try a narrower question.",
+  refusal: "The model declined to answer this. Try asking in another way.",
   abstained:
     "Nothing in the documents you may see answers this. Try other words, or ask something narrower.",
 };
 
 /** Why an answer ended where it did; null if it simply is complete, or the page does not know. */
-export function describeEnding(stopReason: string | null): string | null {
-  if (stopReason === null || stopReason === "error") return null;
-  const ending = ENDINGS[stopReason];
-  return ending === undefined ? "The answer ended early. Ask again to get a whole one." : ending;
+export function describeEnding(stopReason: StopReason | null): string | null {
+  return stopReason === null ? null : ENDINGS[stopReason];
 }
 
 /** What an answer's own error says. */

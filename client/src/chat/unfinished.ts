@@ -7,18 +7,20 @@
  */
 
 const FENCE = /^ {0,3}(```+|~~~+)/;
+/** A fence that may be closing, of which only a part has come. */
+const HALF_FENCE = /^ {0,3}(?:`+|~+)\s*$/;
 /** A line of which only the marker has come. */
 const BARE_MARKER = /^\s*(?:[-=*_+#>|~`: ]+|\d{1,9}[.)]?)\s*$/;
 
 export function settleMarkdown(markdown: string): string {
   const lines = withoutCutMarker(markdown).split("\n");
-  const openFence = findOpenFence(lines);
-  if (openFence) return withoutBareTail(lines, FENCE).join("\n");
-  const shown = withoutBareTail(lines, BARE_MARKER);
-  const start = lastBlockStart(shown);
-  const block = shown.slice(start);
-  if (isTableInTheMaking(block)) return shown.slice(0, start).join("\n");
-  return [...shown.slice(0, start), closeInline(block.join("\n"))].join("\n");
+  const fences = findFences(lines);
+  if (fences.open) return withoutBareTail(lines, HALF_FENCE).join("\n");
+  const start = Math.max(lastBlockStart(lines), fences.end);
+  const before = lines.slice(0, start);
+  const block = withoutBareTail(lines.slice(start), BARE_MARKER);
+  if (isTableInTheMaking(lines.slice(start))) return before.join("\n");
+  return [...before, closeInline(block.join("\n"))].join("\n");
 }
 
 /** A citation marker is drawn whole or not at all; so is a surrogate pair. */
@@ -26,15 +28,20 @@ function withoutCutMarker(markdown: string): string {
   return markdown.replace(/(?:⟦\d*|[\uD800-\uDBFF])$/u, "");
 }
 
-function findOpenFence(lines: readonly string[]): boolean {
+/** Whether a fence is open, and the line after the last one that was closed. */
+function findFences(lines: readonly string[]): { open: boolean; end: number } {
   let fence: string | null = null;
-  for (const line of lines) {
+  let end = 0;
+  lines.forEach((line, i) => {
     const mark = FENCE.exec(line)?.[1];
-    if (mark === undefined) continue;
+    if (mark === undefined) return;
     if (fence === null) fence = mark;
-    else if (mark.startsWith(fence) && line.trim() === mark) fence = null;
-  }
-  return fence !== null;
+    else if (mark.startsWith(fence) && line.trim() === mark) {
+      fence = null;
+      end = i + 1;
+    }
+  });
+  return { open: fence !== null, end };
 }
 
 function withoutBareTail(lines: readonly string[], marker: RegExp): string[] {
@@ -42,8 +49,9 @@ function withoutBareTail(lines: readonly string[], marker: RegExp): string[] {
   return marker.test(last) ? lines.slice(0, -1) : [...lines];
 }
 
+/** An empty last line is only one of which nothing has come. */
 function lastBlockStart(lines: readonly string[]): number {
-  for (let i = lines.length - 1; i >= 0; i -= 1) if (lines[i]?.trim() === "") return i + 1;
+  for (let i = lines.length - 2; i >= 0; i -= 1) if (lines[i]?.trim() === "") return i + 1;
   return 0;
 }
 
@@ -52,21 +60,12 @@ function isTableInTheMaking(block: readonly string[]): boolean {
   return block[0]?.trimStart().startsWith("|") === true && block.length < 3;
 }
 
-/** Close what is open in the last block: code, then links, then emphasis. */
+/** Close what is open in the last block: links, then code, then emphasis. */
 function closeInline(block: string): string {
-  const parts = block.split(/(`+)/);
-  let code: string | null = null;
-  for (const part of parts) {
-    if (!part.startsWith("`")) continue;
-    if (code === null) code = part;
-    else if (code === part) code = null;
-  }
-  if (code !== null) return closeCode(block, code);
-  return closeEmphasis(closeLink(block));
-}
-
-function closeCode(block: string, ticks: string): string {
-  return block.endsWith(ticks) ? block.slice(0, -ticks.length) : block + ticks;
+  // Marks at the very end may be the half of longer ones, and close nothing that we do not close.
+  const text = closeLink(block.replace(/[\s*_~`]+$/u, ""));
+  const closed = text + (findOpenCode(text) ?? "");
+  return closed + findOpenEmphasis(closed).reverse().join("");
 }
 
 /** `[text](addr` shows its text; a lone `[` or `!` waits. */
@@ -74,18 +73,27 @@ function closeLink(block: string): string {
   return block.replace(/!?\[([^\][]*)(?:\](?:\([^()\s]*)?)?$/u, "$1");
 }
 
-function closeEmphasis(block: string): string {
-  const held = block.replace(/(?<=^|[\s([“"'])[*_~]+$/u, "");
-  const withoutCode = held.replace(/(`+)[^`]*\1/gu, "");
-  const open: string[] = [];
-  for (const [mark] of withoutCode.matchAll(/\*\*|__|~~|\*(?=\S)|(?<=\S)\*/gu)) {
-    if (open.at(-1) === mark) open.pop();
-    else open.push(mark);
+function findOpenCode(text: string): string | null {
+  let open: string | null = null;
+  for (const [ticks] of text.matchAll(/`+/gu)) {
+    if (open === null) open = ticks;
+    else if (open === ticks) open = null;
   }
-  if (open.length === 0) return held;
-  // A closing mark may have come by half.
-  const trimmed = held
-    .replace(/\s+$/u, "")
-    .replace(/(?<=[^*])\*$/u, (star) => (open.at(-1) === "*" ? star : ""));
-  return trimmed + open.reverse().join("");
+  return open;
+}
+
+/** The marks that wait for their closing, outermost first. */
+function findOpenEmphasis(text: string): string[] {
+  const prose = text.replace(/(`+)[^`]*\1/gu, (code) => "x".repeat(code.length));
+  const open: string[] = [];
+  for (const { 0: run, index } of prose.matchAll(/\*+|_+|~~/gu)) {
+    const before = prose.charAt(index - 1);
+    const after = prose.charAt(index + run.length);
+    // Three stand for two and one: opened as such, and closed the other way about.
+    const marks = run === "***" ? ["**", "*"] : [run];
+    if (/\S/u.test(before) && open.slice(-marks.length).join() === marks.join()) {
+      open.splice(-marks.length);
+    } else if (/\S/u.test(after) && !/\w/u.test(before)) open.push(...marks);
+  }
+  return open;
 }

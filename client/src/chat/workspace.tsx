@@ -143,6 +143,10 @@ function useCited(conversationId: string | null): [Ref | null, (ref: Ref) => voi
   const [cited, setCited] = useState<Ref | null>(null);
   const opener = useRef<Element | null>(null);
   useEffect(() => setCited(null), [conversationId]);
+  // Beside the panel the answer is laid out anew, and what was clicked may have moved.
+  useEffect(() => {
+    if (cited !== null) opener.current?.scrollIntoView({ block: "nearest" });
+  }, [cited]);
   const cite = useCallback((ref: Ref) => {
     opener.current = document.activeElement;
     setCited(ref);

@@ -1,6 +1,6 @@
 /** What the HTTP API returns. Times are ISO 8601 in UTC. */
 
-import type { Ref, Usage } from "./envelopes";
+import type { Ref, StopReason, Usage } from "./envelopes";
 
 export interface ConversationSummary {
   conversationId: string;
@@ -36,7 +36,7 @@ export interface Run {
   runId: string;
   conversationId: string;
   status: "queued" | "running" | "ended";
-  stopReason: string | null;
+  stopReason: StopReason | null;
   usage: Usage | null;
   message: { messageId: string; text: string; citations: Ref[] } | null;
   error: { code: string; message: string } | null;

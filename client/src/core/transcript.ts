@@ -5,7 +5,9 @@ import type {
   Envelope,
   ProposalPayload,
   Ref,
+  StopReason,
   SuggestionPayload,
+  ToolEndPayload,
 } from "./envelopes";
 import type { Run, StoredMessage } from "./resources";
 
@@ -51,7 +53,7 @@ export interface AssistantMessage {
   readonly suggestions: readonly SuggestionPayload[];
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Why the run ended; null while it lives, and for history that does not say. */
-  readonly stopReason: string | null;
+  readonly stopReason: StopReason | null;
   /** Part of the text could not be had from the channel. */
   readonly incomplete: boolean;
 }
@@ -199,10 +201,7 @@ function addActivity(answer: AssistantMessage, activity: Activity): AssistantMes
   return { ...answer, activity: [...answer.activity, activity] };
 }
 
-function endTool(
-  answer: AssistantMessage,
-  ended: { toolCallId: string; ok: boolean; summary?: string | null },
-): AssistantMessage {
+function endTool(answer: AssistantMessage, ended: ToolEndPayload): AssistantMessage {
   const activity = answer.activity.map((item) =>
     item.kind === "tool" && item.toolCallId === ended.toolCallId
       ? ({ ...item, state: ended.ok ? "done" : "failed", summary: ended.summary ?? null } as const)
@@ -212,7 +211,7 @@ function endTool(
 }
 
 /** Whatever still seemed to run has stopped with the run. */
-function endAnswer(answer: AssistantMessage, stopReason: string): AssistantMessage {
+function endAnswer(answer: AssistantMessage, stopReason: StopReason): AssistantMessage {
   const activity = answer.activity.map((item) =>
     item.kind === "tool" && item.state === "running"
       ? ({ ...item, state: "failed" } as const)

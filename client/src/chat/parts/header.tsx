@@ -19,7 +19,7 @@ export function Header({ view, onMenu, onNew }: Props) {
       <button
         type="button"
         class="plain drawer-only"
-        aria-label="Conversations"
+        aria-label="Open the list of conversations"
         aria-controls="sidebar"
         onClick={onMenu}
       >

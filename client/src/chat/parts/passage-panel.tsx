@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem, type AssistantApi, type Passage, type Ref } from "../../core";
 import { useMedia } from "../hooks";
 import { findQuote } from "../quote";
+import { reflow } from "../reflow";
 import { describeProblem } from "../sentences";
 import { Icon } from "./icon";
 import { Notice } from "./notice";
@@ -87,7 +88,8 @@ function PassageBody({ api, cited }: Omit<Props, "onClose">) {
   }, [api, cited.passageId]);
 
   if (found === null) return <p class="passage-wait">Fetching the passage…</p>;
-  if (!(found instanceof ApiProblem)) return <PassageText text={found.text} quote={cited.quote} />;
+  if (!(found instanceof ApiProblem))
+    return <PassageText text={reflow(found.text)} quote={cited.quote} />;
   return <Notice>{found.status === 404 ? GONE : describeProblem(found)}</Notice>;
 }
 
