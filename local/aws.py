@@ -11,6 +11,7 @@ from local.places import ACCOUNT, REGION, Places
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
@@ -75,6 +76,11 @@ class Session:
     def gateway(self) -> Any:
         """HTTP and WebSocket APIs; their stubs are not installed."""
         return self._session.client("apigatewayv2", **self._options)
+
+    @property
+    def functions(self) -> "LambdaClient":
+        """Functions."""
+        return self._session.client("lambda", **self._options)
 
     @property
     def s3(self) -> "S3Client":

@@ -13,6 +13,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from local.aws import Session
 from local.cli.api import Api, Target
 from local.cli.indexing import Indexer, Outcome
 from local.cli.walking import walk
@@ -29,6 +30,11 @@ class Deployed:
     """A running, deployed stack. People are named as in local/users.toml."""
 
     places: Places
+
+    @property
+    def chat_url(self) -> str:
+        """Where the chat page is."""
+        return str(read_json(self.places.endpoints)["chatUrl"])
 
     def api(self, user: str) -> Api:
         """Return the HTTP API as a demo user."""
@@ -51,6 +57,19 @@ class Deployed:
         address = f"{ticket['webSocketUrl']}?ticket={ticket['ticket']}"
         with connect(address, proxy=None, ssl=self.trust if address.startswith("wss:") else None) as socket:
             yield socket
+
+    @contextmanager
+    def slow_answers(self, word_delay_ms: int = 150) -> Iterator[None]:
+        """Make the responder write slowly for a while, so that something can happen in mid-answer."""
+        functions = Session(self.places).functions
+        name = load_outputs(self.places)["WorkerFunctionName"]
+        usual = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+        slow = usual | {"EXTRACTIVE_WORD_DELAY_MS": str(word_delay_ms)}
+        functions.update_function_configuration(FunctionName=name, Environment={"Variables": slow})
+        try:
+            yield
+        finally:
+            functions.update_function_configuration(FunctionName=name, Environment={"Variables": usual})
 
     def kill_worker(self) -> int:
         """Kill every process that runs the worker function, as a lost machine would; return how many."""

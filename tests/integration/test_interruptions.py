@@ -1,21 +1,28 @@
 """Whatever dies or is stopped, an accepted turn ends once, and visibly."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from local.cli.api import Api
 from tests.deployed import Deployed, in_order, read_until, start, subscribe, wait_for_end
+from tests.observatory import LONG_QUESTION
 
 pytestmark = pytest.mark.stack
 
-LONG = "Tell me about the dome, the warden, the mirror, the telescope, the visitors, the bus and the road."
 REAPED_WITHIN_S = 240.0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _slow(indexed: Deployed) -> Iterator[None]:
+    with indexed.slow_answers():
+        yield
 
 
 @pytest.mark.timeout(400)
 def test_a_worker_killed_in_mid_answer_still_ends_the_turn_once(indexed: Deployed, ada: Api) -> None:
-    conversation, run_id = start(ada, LONG)
+    conversation, run_id = start(ada, LONG_QUESTION)
     with indexed.socket(ada) as socket:
         subscribe(socket, conversation, run_id)
         before = read_until(socket, "token")
@@ -36,7 +43,7 @@ def test_a_worker_killed_in_mid_answer_still_ends_the_turn_once(indexed: Deploye
 
 
 def test_a_cancelled_run_ends_as_cancelled(indexed: Deployed, ada: Api) -> None:
-    conversation, run_id = start(ada, LONG)
+    conversation, run_id = start(ada, LONG_QUESTION)
     with indexed.socket(ada) as socket:
         subscribe(socket, conversation, run_id)
         before = read_until(socket, "token")
@@ -51,7 +58,7 @@ def test_a_cancelled_run_ends_as_cancelled(indexed: Deployed, ada: Api) -> None:
 def test_a_second_message_during_a_turn_is_refused(ada: Api) -> None:
     from local.cli.api import ApiRefused
 
-    conversation, run_id = start(ada, LONG)
+    conversation, run_id = start(ada, LONG_QUESTION)
     with pytest.raises(ApiRefused) as caught:
         start(ada, "And then?", conversation)
 
@@ -60,7 +67,7 @@ def test_a_second_message_during_a_turn_is_refused(ada: Api) -> None:
 
 
 def test_a_reader_that_leaves_does_not_stop_the_run(indexed: Deployed, ada: Api) -> None:
-    conversation, run_id = start(ada, LONG)
+    conversation, run_id = start(ada, LONG_QUESTION)
     with indexed.socket(ada) as socket:
         subscribe(socket, conversation, run_id)
         read_until(socket, "step")

@@ -59,7 +59,7 @@ def test_what_no_document_covers_is_not_answered(ada: Api) -> None:
 
     run = wait_for_end(ada, run_id)
 
-    assert run["stopReason"] == "abstained"
+    assert "found nothing" in run["message"]["text"]
     assert run["message"]["citations"] == []
 
 
@@ -117,7 +117,8 @@ def test_a_ticket_opens_one_socket_only(indexed: Deployed, ada: Api) -> None:
     ticket = ada.post("/tickets")
     address = f"{ticket['webSocketUrl']}?ticket={ticket['ticket']}"
     secure = indexed.trust if address.startswith("wss:") else None
-    connect(address, proxy=None, ssl=secure).close()
+    with connect(address, proxy=None, ssl=secure):
+        pass
 
-    with pytest.raises(InvalidStatus):
-        connect(address, proxy=None, ssl=secure)
+    with pytest.raises(InvalidStatus), connect(address, proxy=None, ssl=secure):
+        pass

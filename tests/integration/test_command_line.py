@@ -1,0 +1,123 @@
+"""`equerry` as a person types it, against the deployed stack."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.cli.api import Api
+from local.files import read_json
+from tests.deployed import Deployed
+from tests.observatory import LONG_QUESTION
+
+pytestmark = pytest.mark.stack
+
+QUESTION = "How long does the mirror of the Aldous telescope have to cool?"
+EQUERRY = str(Path(sys.executable).parent / "equerry")
+
+
+def environment(stack: Deployed) -> dict[str, str]:
+    return os.environ | stack.places.to_env()
+
+
+def equerry(stack: Deployed, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [EQUERRY, *words],
+        env=environment(stack) | more,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_indexing_a_folder_again_says_that_nothing_changed(indexed: Deployed, folder: Path) -> None:
+    done = equerry(indexed, "index", str(folder))
+
+    assert done.returncode == 0
+    assert done.stdout == "0 new, 3 unchanged, 0 failed\n"
+
+
+def test_a_file_that_fails_is_named_and_fails_the_command(indexed: Deployed, tmp_path: Path) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"this is no PDF either")
+    (tmp_path / "logo.png").write_bytes(b"x")
+
+    done = equerry(indexed, "index", str(tmp_path), "--corpus", "broken-too", "-v")
+
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "broken.pdf: " in done.stderr
+    assert "logo.png" in done.stdout
+
+
+def test_a_question_is_answered_with_numbered_sources(indexed: Deployed) -> None:
+    done = equerry(indexed, "ask", QUESTION)
+
+    assert done.returncode == 0, done.stderr
+    assert "forty minutes" in done.stdout
+    assert "[1]" in done.stdout
+    assert "(telescope.html)" in done.stdout.partition("Sources")[2]
+    assert "Searching" in done.stderr
+
+
+def test_a_script_gets_the_run_as_json(indexed: Deployed) -> None:
+    done = equerry(indexed, "ask", QUESTION, "--json")
+
+    run = json.loads(done.stdout)
+    assert run["message"]["citations"][0]["sourcePath"] == "telescope.html"
+
+
+def test_another_organisation_is_told_how_to_index(indexed: Deployed) -> None:
+    done = equerry(indexed, "ask", QUESTION, "--user", "mira")
+
+    assert done.returncode == 1
+    assert "equerry index" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_any_deployment_can_be_named_by_address_and_token(indexed: Deployed) -> None:
+    token = equerry(indexed, "token", "--user", "eve", "--org", "northwind").stdout.strip()
+
+    done = equerry(indexed, "ask", QUESTION, EQUERRY_URL=indexed.chat_url, EQUERRY_TOKEN=token)
+
+    assert "forty minutes" in done.stdout, done.stderr
+
+
+def test_an_interrupt_cancels_the_run(indexed: Deployed, ada: Api) -> None:
+    process = subprocess.Popen(
+        [EQUERRY, "ask", LONG_QUESTION],
+        env=environment(indexed),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "cancelled" in said
+    newest = ada.get("/conversations")["conversations"][0]["conversationId"]
+    assert ada.get(f"/conversations/{newest}")["title"].startswith("Tell me about the dome")
+
+
+def test_a_stack_that_does_not_run_is_said_in_a_line(tmp_path: Path, indexed: Deployed) -> None:
+    done = equerry(indexed, "ask", QUESTION, EQUERRY_STATE_DIR=str(tmp_path))
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["equerry: the local stack is not running", "  → make up"]
+
+
+def test_the_state_of_the_stack_is_told(indexed: Deployed) -> None:
+    done = equerry(indexed, "local", "status")
+
+    assert done.returncode == 0
+    assert done.stdout.count("running") == 4
+    assert read_json(indexed.places.endpoints)["chatUrl"] in done.stdout
