@@ -95,7 +95,7 @@ class Tables(Construct):
 
     def grant_settle_turns(self, grantee: iam.IGrantable) -> None:
         """Find lapsed leases and end their runs visibly."""
-        self.leases.grant(grantee, "Scan", "GetItem", "DeleteItem")
+        self.leases.grant(grantee, "Scan", "GetItem", "UpdateItem", "DeleteItem")
         self.run_flags.grant(grantee, "DeleteItem")
         self.connections.grant(grantee, "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")

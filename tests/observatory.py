@@ -10,6 +10,13 @@ DOCUMENTS = {
 The Larkhill observatory opens its dome to visitors every Thursday evening from eight until eleven.
 Groups of more than twelve people book the dome two weeks ahead with the night warden.
 
+## The dome
+
+The dome of the observatory turns on forty bronze wheels that were cast in the harbour in 1929.
+Visitors to the observatory climb ninety steps to the gallery of the dome, where the warden counts them twice.
+The dome of the observatory stays shut in rain, in fog and in winds above fifty kilometres an hour.
+On clear nights the visitors in the dome of the observatory see Saturn, the Moon and the Orion nebula.
+
 ## Getting there
 
 The last bus to Larkhill leaves the harbour at half past seven. The road is closed to cars when it snows.
@@ -27,9 +34,8 @@ The night warden keeps the only key to the shutter motor.
 """,
 }
 
-LONG_QUESTION = (
-    "Tell me about the dome, the warden, the mirror, the telescope, the visitors, the bus and the road."
-)
+LONG_QUESTION = "What do visitors to the dome of the observatory see, climb and count?"
+"""Answered with several sentences, so that there is time to interrupt."""
 
 
 def write_documents(folder: Path) -> None:

@@ -49,6 +49,7 @@ ALLOWED = {
     },
     "worker.handler.handle": {*LEASES, *CONSUME, "dynamodb:Query", SECRET, PUBLISH},
     "worker.reaper.handle": {
+        "dynamodb:UpdateItem",
         "dynamodb:Scan",
         "dynamodb:GetItem",
         "dynamodb:PutItem",

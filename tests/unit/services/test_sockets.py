@@ -195,3 +195,18 @@ def test_a_frame_that_does_not_fit_is_refused_and_the_socket_stays(frame: str, c
     refused, pong = world.frames(reader)
     assert (refused["type"], refused["payload"]["code"]) == ("refused", code)
     assert pong["type"] == "pong"
+
+
+def test_a_hole_in_the_middle_of_the_log_is_told_where_it_is() -> None:
+    world = World()
+    conversation = world.open_conversation()
+    accepted = world.submit(conversation)
+    world.deliver(accepted)
+    world.log.forget(accepted.run_id, 3, 4)
+    reader = world.connect("reader")
+
+    world.sockets.subscribe(reader, conversation, run_id=accepted.run_id, after=0)
+
+    told = [(frame["type"], frame["seq"]) for frame in world.frames(reader)][1:]
+    assert [entry[1] for entry in told] == [1, 2, 0, 5, 6, 7]
+    assert told[2][0] == "gap"

@@ -31,5 +31,12 @@ export function AnswerText({ text, live, refs, onCite }: Props) {
     button.focus();
     onCite(ref);
   };
-  return <div class={live ? "prose prose-live" : "prose"} ref={element} onClick={onClick} />;
+  return (
+    <div
+      class={live ? "prose prose-live" : "prose"}
+      data-testid="answer-text"
+      ref={element}
+      onClick={onClick}
+    />
+  );
 }

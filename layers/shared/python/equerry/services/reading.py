@@ -35,12 +35,14 @@ class Replay:
 
     Attributes:
         gap_next: the log no longer has what follows the marker; its first envelope left is this one.
-        has_more: ask again after the last of these.
+        last_seq: of the run's newest envelope.
+        has_more: ask again after the last of these; a page also ends where the log has lost something.
     """
 
     envelopes: tuple[Envelope, ...]
     gap_next: int | None
     ended: bool
+    last_seq: int
     has_more: bool
 
 
@@ -78,13 +80,20 @@ class RunReadingService:
         """Return a stretch of a run the caller has already been allowed to read."""
         page = self.log.read(Marker(run.run_id, after), limit=REPLAY_PAGE)
         ended = run.status == "ended"
+        last_seq = max(run.last_seq, self._last_seq(run.run_id))
         if page:
             gap_next = page[0].seq if page[0].seq > after + 1 else None
         else:
             gap_next = (
                 run.last_seq + 1 if ended and after < run.last_seq and self._is_forgotten(run) else None
             )
-        return Replay(envelopes=page, gap_next=gap_next, ended=ended, has_more=len(page) == REPLAY_PAGE)
+        return Replay(
+            envelopes=page,
+            gap_next=gap_next,
+            ended=ended,
+            last_seq=last_seq,
+            has_more=bool(page) and page[-1].seq < last_seq,
+        )
 
     def _wait(self, run_id: RunId, deadline_s: float) -> bool:
         """Wait for the run's last envelope; False when the time is up. The log is cheap to ask."""

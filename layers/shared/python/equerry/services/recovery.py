@@ -2,13 +2,14 @@
 
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
 
 from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
 from equerry.channel.marker import Marker
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import strip_markers
 from equerry.domain.conversations import Run, RunEnd
-from equerry.domain.leases import Lease
+from equerry.domain.leases import Lease, LeaseLost
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import RunId
@@ -21,6 +22,8 @@ from equerry.services.delivery import DeliveryService
 logger = logging.getLogger(__name__)
 
 INTERRUPTED = "The assistant was interrupted before it finished. What it had written is kept; ask again."
+SETTLING_S = 30
+"""A settler that dies as well is followed by another after this long."""
 _PAGE = 500
 
 
@@ -43,20 +46,39 @@ class RecoveryService:
     def settle(self, lease: Lease) -> bool:
         """Free a conversation whose run has ended, or whose holder is dead.
 
-        Returns False, changing nothing, if the holder may still be at work.
+        Returns False, changing nothing, if the holder may still be at work, or another settler is.
         """
-        try:
-            run = self.runs.fetch_run(lease.scope, lease.run_id)
-        except NotFound:
-            # The entry point died before it wrote the turn: nobody was told of this run.
-            return lease.is_lapsed(self.clock.now()) and self.leases.release(lease)
-        if run.status == "ended":
-            self.complete_log(lease, run)
-            return self.leases.release(lease)
-        if not lease.is_lapsed(self.clock.now()):
+        if lease.is_lapsed(self.clock.now()):
+            return self._settle_lapsed(lease)
+        run = self._find_run(lease)
+        if run is None or run.status != "ended":
             return False
-        self.end_interrupted(lease, run)
-        return True
+        self.complete_log(lease, run)
+        return self.leases.release(lease)
+
+    def _settle_lapsed(self, lease: Lease) -> bool:
+        """Take the place of a dead holder, so that it can write nothing should it wake, and end its run."""
+        now = self.clock.now()
+        until = now + timedelta(seconds=SETTLING_S)
+        try:
+            claimed = self.leases.claim(lease.conversation_id, lease.run_id, now=now, until=until)
+        except LeaseLost:
+            return False
+        run = self._find_run(claimed)
+        if run is None:
+            # The entry point died before it wrote the turn: nobody was told of this run.
+            return self.leases.release(claimed)
+        if run.status != "ended":
+            self.end_interrupted(claimed, run)
+            return True
+        self.complete_log(claimed, run)
+        return self.leases.release(claimed)
+
+    def _find_run(self, lease: Lease) -> Run | None:
+        try:
+            return self.runs.fetch_run(lease.scope, lease.run_id)
+        except NotFound:
+            return None
 
     def end_interrupted(self, lease: Lease, run: Run) -> None:
         """End a run whose worker is gone: what was streamed is kept, and the reader is told."""

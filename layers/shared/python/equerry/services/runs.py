@@ -56,7 +56,8 @@ class RunService:
             self.leases.release(lease)
             return "settled"
         if run.status == "ended":
-            self.recovery.settle(lease)
+            self.recovery.complete_log(lease, run)
+            self.leases.release(lease)
             return "settled"
         if run.provider_started:
             self.recovery.end_interrupted(lease, run)

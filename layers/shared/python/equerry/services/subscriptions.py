@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from equerry.channel.control import Control, FrameRefused, Gap, Pong, Subscribed, describe_control
 from equerry.channel.events import CONTRACT_VERSION
+from equerry.domain.conversations import Run
 from equerry.domain.principal import Principal
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, NotFound, Unauthenticated
@@ -134,16 +135,17 @@ class SubscriptionService:
         if run.conversation_id != conversation_id:
             raise NotFound("there is no such run in this conversation")
         found = self.reading.replay(run, after=after)
-        last_seq = found.envelopes[-1].seq if found.envelopes else max(after, run.last_seq)
-        state = Subscribed(last_seq=last_seq, ended=found.ended)
+        state = Subscribed(last_seq=found.last_seq, ended=found.ended)
         self._send(connection_id, state, conversation_id, run_id)
-        if found.gap_next is not None:
-            self._send(connection_id, Gap(after=after, next=found.gap_next), conversation_id, run_id)
-        while self._send_all(connection_id, found) and found.has_more:
-            found = self.reading.replay(run, after=found.envelopes[-1].seq)
+        while self._send_stretch(connection_id, run, found, after) and found.has_more:
+            after = found.envelopes[-1].seq
+            found = self.reading.replay(run, after=after)
 
-    def _send_all(self, connection_id: ConnectionId, found: Replay) -> bool:
-        """Send in order; False as soon as the socket does not take one."""
+    def _send_stretch(self, connection_id: ConnectionId, run: Run, found: Replay, after: int) -> bool:
+        """Tell of a gap, then send in order; False as soon as the socket does not take one."""
+        if found.gap_next is not None:
+            gap = Gap(after=after, next=found.gap_next)
+            self._send(connection_id, gap, run.conversation_id, run.run_id)
         return all(
             self.delivery.send_frame(connection_id, encode_frame(envelope.to_wire()))
             for envelope in found.envelopes
