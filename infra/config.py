@@ -88,9 +88,10 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteConfig:
-    """The chat page on CloudFront; `token_url` is where the product signs its users in."""
+    """The built page in folder `page`, on CloudFront; `token_url` is where the product signs its users in."""
 
     token_url: str
+    page: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,5 +246,6 @@ def _log_retention(table: Reader, *, production: bool) -> int:
 
 def _site(table: Reader) -> config.SiteConfig:
     return config.SiteConfig(
-        token_url=table.text("token_url", pattern=_HTTPS, meaning="the https address that signs a user in")
+        token_url=table.text("token_url", pattern=_HTTPS, meaning="the https address that signs a user in"),
+        page=table.text("page", default=str(PROJECT / "client" / "dist")),
     )

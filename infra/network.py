@@ -8,6 +8,7 @@ from constructs import Construct
 from infra.config import ExistingNetwork, NewNetwork, StageConfig
 from infra.functions import Placement
 from infra.log_groups import expiring_log_group
+from infra.nag import acknowledge
 
 
 class Network(Construct):
@@ -41,13 +42,20 @@ class Network(Construct):
         return Placement(vpc=self.vpc, subnets=self.private, security_group=self.functions)
 
     def _existing(self, network: ExistingNetwork) -> ec2.IVpc:
-        return ec2.Vpc.from_vpc_attributes(
+        vpc = ec2.Vpc.from_vpc_attributes(
             self,
             "Vpc",
             vpc_id=network.vpc_id,
             availability_zones=list(network.availability_zones),
             private_subnet_ids=list(network.private_subnet_ids),
         )
+        for subnet in vpc.private_subnets:
+            acknowledge(
+                subnet,
+                "annotation::@aws-cdk/aws-ec2:noSubnetRouteTableId",
+                reason="Only gateway endpoints need route tables, and only a VPC of our own has them",
+            )
+        return vpc
 
     def _new(self, network: NewNetwork, *, key: kms.IKey, config: StageConfig) -> ec2.IVpc:
         vpc = ec2.Vpc(

@@ -10,7 +10,7 @@ from infra.build import build_of
 from infra.config import DatabaseAddress, StageConfig
 from infra.database import Aurora, Database
 from infra.functions import Placement, Platform
-from infra.http_api import PREFIX, HttpApi
+from infra.http_api import HttpApi
 from infra.indexer import Indexer
 from infra.key import StageKey
 from infra.layers import Layers
@@ -100,8 +100,15 @@ class EquerryStack(Stack):
 
     def _page(self, at: TurnResources) -> None:
         assert self._config.site  # noqa: S101  # asked by the caller
-        api = f"{at.http.api.api_endpoint}{PREFIX}"
-        site = Site(self, "Site", site=self._config.site, api_url=api, websocket_url=at.sockets.url)
+        site = Site(
+            self,
+            "Site",
+            site=self._config.site,
+            api_endpoint=at.http.api.api_endpoint,
+            websocket_url=at.sockets.url,
+            key=self._key,
+            config=self._config,
+        )
         self._output(SiteBucketName=site.bucket.bucket_name, SiteUrl=site.url)
 
     def _output(self, **outputs: str) -> None:

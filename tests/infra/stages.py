@@ -52,11 +52,10 @@ class SynthesisedStage:
         }
 
 
-def synthesise(stage: str) -> SynthesisedStage:
-    """Build one of the stages that ship."""
-    app = App(
-        context={"aws:cdk:bundling-stacks": [], "stage": stage, "@aws-cdk/aws-iam:minimizePolicies": True}
-    )
+def synthesise(stage: str, **context: str) -> SynthesisedStage:
+    """Build one of the stages that ship, as `cdk -c stage=... -c ...` would."""
+    plain = {"aws:cdk:bundling-stacks": [], "@aws-cdk/aws-iam:minimizePolicies": True}
+    app = App(context={**plain, "stage": stage, **context})
     config = load(app.node.try_get_context)
     place = Environment(account=config.account, region=config.region)
     stack = EquerryStack(app, f"Equerry-{config.stage}", config=config, env=place)

@@ -108,7 +108,6 @@ def test_all_problems_are_told_at_once() -> None:
 def test_a_subnet_is_needed_for_each_zone() -> None:
     table = stage(
         "production",
-        network__cidr=None,
         network__vpc_id="vpc-1",
         network__availability_zones=["eu-central-1a", "eu-central-1b"],
         network__private_subnet_ids=["subnet-1", "subnet-2", "subnet-3"],
@@ -120,7 +119,6 @@ def test_a_subnet_is_needed_for_each_zone() -> None:
 def test_an_existing_network_is_taken_as_given() -> None:
     table = stage(
         "production",
-        network__cidr=None,
         network__vpc_id="vpc-1",
         network__availability_zones=["eu-central-1a", "eu-central-1b"],
         network__private_subnet_ids=["subnet-1", "subnet-2"],
