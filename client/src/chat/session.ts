@@ -32,8 +32,13 @@ export function createTokenProvider(tokenUrl: string, user: DemoUser | null): To
 
 async function fetchToken(tokenUrl: string, user: DemoUser | null): Promise<Token> {
   const response = await fetch(tokenUrl, user === null ? asSignedIn() : asDemoUser(user));
-  if (!response.ok) throw new ApiProblem({ code: "signed_out", status: response.status });
+  if (!response.ok) throw describeRefusal(response.status);
   return (await response.json()) as Token;
+}
+
+function describeRefusal(status: number): ApiProblem {
+  const code = status === 401 || status === 403 ? "signed_out" : "token_unavailable";
+  return new ApiProblem({ code, status });
 }
 
 /** In a product, its own sign-in cookie says who is asking. */

@@ -32,15 +32,15 @@ function withoutCutMarker(markdown: string): string {
 function findFences(lines: readonly string[]): { open: boolean; end: number } {
   let fence: string | null = null;
   let end = 0;
-  lines.forEach((line, i) => {
+  for (const [i, line] of lines.entries()) {
     const mark = FENCE.exec(line)?.[1];
-    if (mark === undefined) return;
+    if (mark === undefined) continue;
     if (fence === null) fence = mark;
     else if (mark.startsWith(fence) && line.trim() === mark) {
       fence = null;
       end = i + 1;
     }
-  });
+  }
   return { open: fence !== null, end };
 }
 

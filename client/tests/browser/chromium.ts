@@ -6,8 +6,8 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { FakeService } from "../../dev/fake-service";
 
 const ROOT = join(import.meta.dirname, "../..");
-const EXECUTABLE = process.env["EQUERRY_CHROMIUM"] ?? "/usr/bin/chromium";
-const ARTEFACTS = process.env["EQUERRY_ARTEFACTS"];
+const EXECUTABLE = process.env.EQUERRY_CHROMIUM ?? "/usr/bin/chromium";
+const ARTEFACTS = process.env.EQUERRY_ARTEFACTS;
 
 export async function launch(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {

@@ -1,7 +1,6 @@
 // @vitest-environment jsdom
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ANSWER } from "../../dev/documents";
 import { placeCitations } from "../../src/chat/markers";
 import { renderMarkdown } from "../../src/chat/markdown";
 import { settleMarkdown } from "../../src/chat/unfinished";
@@ -9,7 +8,7 @@ import { settleMarkdown } from "../../src/chat/unfinished";
 function shown(markdown: string, live: boolean): string {
   const fragment = renderMarkdown(live ? settleMarkdown(markdown) : markdown);
   placeCitations(fragment, null);
-  return (fragment.textContent ?? "").replace(/\s+/g, " ").trim();
+  return fragment.textContent.replace(/\s+/g, " ").trim();
 }
 
 function expectOnlyGrowth(source: string): void {
@@ -29,7 +28,15 @@ function expectOnlyGrowth(source: string): void {
 }
 
 test("what is shown of an answer only ever grows, character by character", () => {
-  expectOnlyGrowth(ANSWER);
+  expectOnlyGrowth(
+    [
+      "Publish the **next key**, then *sign*.⟦1⟧ See [the guide](https://docs.test/a).",
+      "1. One `a` and\n2. two⟦12⟧",
+      "```sh\nkeyring purge\n\n# again\n```",
+      "| A | B |\n| --- | --- |\n| a | ***b*** |",
+      "## So\n\n> it is, 2 * 3 times",
+    ].join("\n\n"),
+  );
 });
 
 const word = fc.stringMatching(/^[a-z]{1,6}$/);
@@ -57,12 +64,12 @@ const block = fc.oneof(
 
 test("what is shown only ever grows for any mixture of Markdown", () => {
   fc.assert(
-    fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), (blocks) =>
+    fc.property(fc.array(block, { minLength: 1, maxLength: 3 }), (blocks) =>
       expectOnlyGrowth(blocks.join("\n\n")),
     ),
-    { numRuns: 60 },
+    { numRuns: Number(process.env.FAST_CHECK_RUNS ?? 20) },
   );
-});
+}, 300_000);
 
 test("a citation marker is never seen by half", () => {
   expect(settleMarkdown("So it is.⟦1")).toBe("So it is.");
