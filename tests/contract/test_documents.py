@@ -91,7 +91,6 @@ def test_a_failed_file_is_wanted_again(library: Library, admin: Scope) -> None:
     assert (again.status, again.reason) == ("pending", None)
 
 
-@pytest.mark.req("F-RET-05")
 def test_a_published_document_says_what_it_holds(library: Library, admin: Scope) -> None:
     identity = publish(library, admin, "guide/a.md", "first line\nsecond line", title="The guide")
 

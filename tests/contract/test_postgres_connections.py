@@ -53,7 +53,6 @@ def test_a_checkout_that_takes_too_long_says_when_to_try_again(database: Databas
     assert 0.25 < waited < 2
 
 
-@pytest.mark.req("A-POOL-01")
 def test_a_container_opens_two_connections_and_waits_five_seconds_unless_told_otherwise(
     database: Database,
 ) -> None:

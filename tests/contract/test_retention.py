@@ -121,7 +121,6 @@ def converse(store: Store, number: int, *, at: datetime, owner: Scope = ADA) -> 
     return conversation
 
 
-@pytest.mark.req("A-RETN-01", "F-DATA-10")
 def test_a_conversation_nobody_touched_goes_with_all_that_hangs_on_it(store: Store) -> None:
     old = converse(store, 1, at=NOON)
     young = converse(store, 2, at=NOON + timedelta(days=2))
@@ -184,6 +183,7 @@ def test_the_audit_outlives_the_conversation(store: Store) -> None:
     assert kept == [{"tool": "search_docs"}]
 
 
+@pytest.mark.req("A-RETN-01", "A-DATA-05")
 @pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
 def test_the_runtime_role_cannot_sweep(store: Store) -> None:
     assert store.connections is not None

@@ -96,6 +96,19 @@ def test_a_persons_words_are_never_a_query_language(
         assert found == ["the key"]
 
 
+@pytest.mark.req("F-IDX-01", "F-IDX-06")
+def test_both_indexes_hold_the_same_passages(library: Library, admin: Scope, ada: Scope) -> None:
+    publish(library, admin, "a.md", "key one\nkey two")
+    publish(library, admin, "b.md", "key three")
+    publish(library, admin, "a.md", "key two\nkey four")
+
+    by_words = library.words.find_matching(ada, "key", corpora=(HANDBOOK,), limit=50)
+
+    by_meaning = library.list_readable(ada)
+    assert {passage for passage, _ in by_words} == set(by_meaning)
+    assert sorted(passage.text for passage in by_meaning) == ["key four", "key three", "key two"]
+
+
 def test_the_limit_holds_in_both_indexes(library: Library, admin: Scope, ada: Scope) -> None:
     publish(library, admin, "a.md", "\n".join(f"key number {number}" for number in range(30)))
 

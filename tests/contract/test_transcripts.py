@@ -165,7 +165,7 @@ def test_conversations_are_listed_last_changed_first_up_to_the_limit(store: Stor
     assert [conversation.conversation_id for conversation in listed] == [old.conversation_id]
 
 
-@pytest.mark.req("A-TEN-03", "F-DATA-02")
+@pytest.mark.req("A-TEN-03")
 def test_a_strangers_conversation_is_exactly_like_an_unknown_one(store: Store, ada: Scope) -> None:
     conversation = new_conversation(store, ada)
     ask(store, ada, conversation)

@@ -81,7 +81,7 @@ class Desk:
         return sorted(passage.text for passage, _ in found)
 
 
-@pytest.mark.req("F-IDX-01", "F-IDX-03")
+@pytest.mark.req("F-IDX-03")
 def test_an_uploaded_file_becomes_readable_passages() -> None:
     desk = Desk()
     key = desk.upload("keys.md", "# Keys\nRotate yearly.\n# Locks\nLock the door.")
