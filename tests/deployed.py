@@ -55,7 +55,9 @@ class Deployed:
         """Open a WebSocket with a ticket of its own."""
         ticket = api.post("/tickets")
         address = f"{ticket['webSocketUrl']}?ticket={ticket['ticket']}"
-        with connect(address, proxy=None, ssl=self.trust if address.startswith("wss:") else None) as socket:
+        secure = self.trust if address.startswith("wss:") else None
+        # A cold start on a busy machine takes its time.
+        with connect(address, proxy=None, ssl=secure, open_timeout=READ_TIMEOUT_S) as socket:
             yield socket
 
     @contextmanager

@@ -12,7 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 from local.cli.api import Api
 from local.errors import LocalError
 
-OPEN_TIMEOUT_S = 10
+OPEN_TIMEOUT_S = 30
 QUIET_S = 20.0
 HOLE_S = 1.0
 ATTEMPTS = 5

@@ -117,8 +117,8 @@ def test_a_ticket_opens_one_socket_only(indexed: Deployed, ada: Api) -> None:
     ticket = ada.post("/tickets")
     address = f"{ticket['webSocketUrl']}?ticket={ticket['ticket']}"
     secure = indexed.trust if address.startswith("wss:") else None
-    with connect(address, proxy=None, ssl=secure):
+    with connect(address, proxy=None, ssl=secure, open_timeout=60):
         pass
 
-    with pytest.raises(InvalidStatus), connect(address, proxy=None, ssl=secure):
+    with pytest.raises(InvalidStatus), connect(address, proxy=None, ssl=secure, open_timeout=60):
         pass
