@@ -19,6 +19,8 @@ export interface Faults {
   strange: boolean;
   /** Send under a newer contract version. */
   newer: boolean;
+  /** Take ten times as long. */
+  slowly: boolean;
 }
 
 export function readFaults(question: string): Faults {
@@ -31,6 +33,7 @@ export function readFaults(question: string): Faults {
     fail: says("fail"),
     strange: says("strange"),
     newer: says("newer"),
+    slowly: says("slowly"),
   };
 }
 
@@ -67,7 +70,7 @@ export class FakeRun {
     this.question = question;
     this.faults = readFaults(question);
     this.messageIds = { user: `question-${ids.runId}`, assistant: `answer-${ids.runId}` };
-    this.#stepMs = pace.stepMs;
+    this.#stepMs = pace.stepMs * (this.faults.slowly ? 10 : 1);
     this.#publish = pace.publish;
   }
 

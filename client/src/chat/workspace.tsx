@@ -8,6 +8,7 @@ import {
 } from "../core";
 import type { ChatConfig, DemoUser } from "./config";
 import { useConversations } from "./conversations";
+import { useDrawer } from "./drawer";
 import { useMedia, useView } from "./hooks";
 import { Announcer } from "./parts/announcer";
 import { OutdatedBanner } from "./parts/banner";
@@ -40,7 +41,7 @@ export function Workspace({ config, user, onSwitch }: Props) {
   }, [view.title]);
 
   const [draft, setDraft] = useState("");
-  const [listOpen, setListOpen] = useState(false);
+  const [listOpen, showList, hideList] = useDrawer();
   const [cited, cite, closePassage] = useCited(view.conversationId);
   const conversations = useConversations(client.api, `${view.conversationId} ${view.liveRunId}`);
   const narrow = useMedia("(max-width: 799px)");
@@ -57,24 +58,24 @@ export function Workspace({ config, user, onSwitch }: Props) {
     void ask(text);
   };
   const startNew = (): void => {
-    setListOpen(false);
+    hideList();
     location.hash = addressOf(null);
   };
   return (
-    <div class="workspace" onKeyDown={(event) => event.key === "Escape" && setListOpen(false)}>
+    <div class="workspace">
       <Sidebar
         conversations={conversations}
         currentId={view.conversationId}
         users={config.users}
         user={user}
         open={listOpen}
-        onClose={() => setListOpen(false)}
+        onClose={hideList}
         onNew={startNew}
         onSwitch={onSwitch}
       />
-      {listOpen && <div class="scrim" onClick={() => setListOpen(false)} />}
+      {listOpen && <div class="scrim" onClick={hideList} />}
       <main inert={narrow && listOpen}>
-        <Header view={view} onMenu={() => setListOpen(true)} onNew={startNew} />
+        <Header view={view} onMenu={showList} onNew={startNew} />
         {view.outdated && <OutdatedBanner />}
         <Scroller endKey={`${view.conversationId} ${countQuestions(view)}`}>
           <Content

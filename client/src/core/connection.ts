@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   createTicket: () => Promise<Ticket>;
   createSocket: (url: string) => Socket;
   onFrame: (data: unknown) => void;
-  /** `failures` counts the tries since the socket was last open. */
+  /** `failures` counts the failed tries since a socket last brought anything. */
   onStatus: (status: ConnectionStatus, failures: number) => void;
   /** In [0, 1). */
   random: () => number;
@@ -115,13 +115,14 @@ export class Connection {
     socket.onmessage = (message: MessageEvent) => {
       if (!current()) return;
       clearTimeout(this.#deadline);
+      // Only now: some networks let a socket open and cut it at once.
+      this.#failures = 0;
       this.#options.onFrame(message.data);
     };
   }
 
   #opened(): void {
     clearTimeout(this.#deadline);
-    this.#failures = 0;
     this.#enter("open");
     this.#schedulePing();
   }

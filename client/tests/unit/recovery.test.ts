@@ -106,6 +106,19 @@ test("without a socket the answer is polled, and the view says so", async () => 
   expect(fixture.answer).toMatchObject({ text: "ab", phase: "ended" });
 });
 
+test("a socket that opens only to be cut is no socket either", async () => {
+  const sent = fixture.chat.send("Hello?");
+  await settle();
+  await sent;
+  service.log = runOf(["a"]);
+  for (let i = 0; i < 4; i += 1) {
+    service.socket.open();
+    service.socket.drop();
+    await wait(3_000);
+  }
+  expect(fixture.answer).toMatchObject({ text: "a", phase: "ended" });
+});
+
 test("a refused subscription falls back to polling", async () => {
   await fixture.ask();
   service.log = runOf(["a"]);
