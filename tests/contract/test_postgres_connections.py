@@ -94,6 +94,23 @@ def test_a_connection_that_dies_in_mid_transaction_is_unavailable_and_writes_not
     assert "terminat" not in str(refused.value)
 
 
+def test_a_statement_that_takes_too_long_is_unavailable_before_the_gateway_gives_up(
+    database: Database,
+) -> None:
+    connections = database.connect()
+
+    def wait_too_long() -> None:
+        with connections.transaction(SCOPE) as rows:
+            limit = rows.execute("SHOW statement_timeout").fetchone()
+            assert limit == {"statement_timeout": "25s"}
+            rows.execute("SET LOCAL statement_timeout = '50ms'")
+            rows.execute("SELECT pg_sleep(5)")
+
+    with pytest.raises(Unavailable):
+        wait_too_long()
+    connections.close()
+
+
 def test_a_statement_that_is_our_bug_passes_as_it_is(database: Database) -> None:
     connections = database.connect()
 

@@ -30,6 +30,9 @@ def ensure_roles(owner: "Connection[tuple[object, ...]]", passwords: Mapping[str
             _set_password(owner, role, passwords[role])
             # A container that freezes in mid-transaction must not hold its locks for ever.
             _execute(owner, "ALTER ROLE {} SET idle_in_transaction_session_timeout = '60s'", role)
+        # Before API Gateway gives up at 29 s, so that the caller hears it from us.
+        _execute(owner, "ALTER ROLE {} SET statement_timeout = '25s'", RUNTIME)
+        _execute(owner, "ALTER ROLE {} SET lock_timeout = '10s'", RUNTIME)
         _ensure_role(owner, SEARCH, "NOLOGIN")
         _execute(owner, "GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", SEARCH)
 
