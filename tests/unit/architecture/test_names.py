@@ -25,6 +25,7 @@ KINDS = ("entity", "value", "record", "message", "result")
 OUTWARD = ("ports", "services", "surfaces", "runtime")
 WORKING_PARTS = {
     "services": r".*Service",
+    "admin": r".*Screen",
     "surfaces": r".*(Routes|Services)",
     "adapters": r".*(Adapter|Connections)",
     "packs": r".*(Tool|Finder)",

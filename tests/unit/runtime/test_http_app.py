@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from equerry.admin.activity import ActivityScreen
 from equerry.domain.principal import Principal, Scope
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import OrganisationId, UserId
@@ -15,6 +16,7 @@ from equerry.services.subscriptions import TicketService
 from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
 from equerry.surfaces.http.routing import PREFIX
 
+from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.documents import MemoryDocumentAdapter, MemoryPassageAdapter
 from tests.fakes.identity import MemoryIdentityAdapter
 from tests.fakes.uploads import MemoryUploadAdapter
@@ -50,6 +52,7 @@ class Api:
                 uploads=MemoryUploadAdapter(world.clock),
                 pipeline_version="1",
             ),
+            show_activity=ActivityScreen(activity=MemoryActivityAdapter(world.store)).show,
         )
         deployment = Deployment(
             version="1.2.3",

@@ -9,9 +9,11 @@ from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.aws.uploads import S3UploadAdapter
 from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.adapters.jwt.identity import JwksIdentityAdapter
+from equerry.adapters.postgres.activity import PostgresActivityAdapter
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
 from equerry.adapters.postgres.interactions import PostgresArtifactAdapter, PostgresInteractionAdapter
 from equerry.adapters.postgres.search import PostgresPassageAdapter
+from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
@@ -61,6 +63,7 @@ def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
         reading=parts.build_reading(),
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
         documents=_build_documents(settings, parts),
+        show_activity=ActivityScreen(activity=PostgresActivityAdapter(parts.database)).show,
     )
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from equerry.channel.events import ExecutionMode, StopReason
+from equerry.domain.activity import ActivityOutcome
 from equerry.domain.conversations import RunStatus
 from equerry.domain.corpora import DocumentStatus
 
@@ -305,6 +306,28 @@ class InteractionRequest(WireModel):
     kind: Annotated[str, Field(min_length=1, max_length=64)]
     run_id: str | None = None
     data: Annotated[dict[str, str | int | float | bool | None], Field(max_length=20)] = {}
+
+
+class ActivityRowAnswer(WireModel):
+    """One tool call; texts among its arguments are given by their length alone."""
+
+    run_id: str
+    tool_call_id: str
+    user_id: str
+    tool: str
+    arguments: dict[str, object]
+    outcome: ActivityOutcome
+    summary: str | None
+    duration_ms: int
+    at: datetime
+
+
+class ActivityAnswer(WireModel):
+    """Newest first; ask again with `cursor` while there is one."""
+
+    rows: list[ActivityRowAnswer]
+    cursor: str | None
+    retention_days: int
 
 
 class HealthAnswer(WireModel):

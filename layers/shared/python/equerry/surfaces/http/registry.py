@@ -8,6 +8,7 @@ from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
+from equerry.surfaces.http.admin_routes import AdminRoutes, ShowActivity
 from equerry.surfaces.http.conversation_routes import ConversationRoutes
 from equerry.surfaces.http.document_routes import DocumentRoutes
 from equerry.surfaces.http.openapi import build_contract
@@ -25,6 +26,7 @@ class HttpServices:
     reading: RunReadingService
     tickets: TicketService
     documents: DocumentService
+    show_activity: ShowActivity
 
 
 @value
@@ -56,5 +58,12 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         build_contract=lambda: build_contract(routes, version=deployment.version),
     )
     documents = DocumentRoutes(documents=services.documents)
-    routes = (*conversations.build(), *runs.build(), *documents.build(), *service.build())
+    admin = AdminRoutes(show_activity=services.show_activity)
+    routes = (
+        *conversations.build(),
+        *runs.build(),
+        *documents.build(),
+        *admin.build(),
+        *service.build(),
+    )
     return routes

@@ -1,0 +1,77 @@
+"""What administrators see."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from equerry.domain.activity import RETENTION_DAYS, ActivityRow
+from equerry.domain.principal import Principal
+from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
+from equerry.surfaces.http.models import ActivityAnswer, ActivityRowAnswer
+from equerry.surfaces.http.routing import QueryParameter, Route
+
+
+class ActivityShown(Protocol):
+    """A page of activity."""
+
+    @property
+    def rows(self) -> tuple[ActivityRow, ...]: ...
+    @property
+    def cursor(self) -> str | None: ...
+
+
+ShowActivity = Callable[[Principal, Mapping[str, str]], ActivityShown]
+
+_QUERY = (
+    QueryParameter(name="tool", description="Only this tool's calls."),
+    QueryParameter(name="excludeTool", description="All but this tool's calls."),
+    QueryParameter(name="from", description="Not before this time, ISO 8601 with offset."),
+    QueryParameter(name="to", description="Before this time, ISO 8601 with offset."),
+    QueryParameter(name="outcome", description="Only calls that ended so: ok or error."),
+    QueryParameter(name="cursor", description="From the page before; none for the first."),
+    QueryParameter(name="limit", description="Rows of a page, 1 to 200; 50 if not given.", schema="integer"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminRoutes:
+    """Routes for administrators."""
+
+    show_activity: ShowActivity
+
+    def build(self) -> tuple[Route, ...]:
+        """Return the routes."""
+        return (
+            Route(
+                method="GET",
+                path="/activity",
+                operation="listActivity",
+                summary="What the organisation's assistants did, newest first",
+                handle=self.list_activity,
+                answer=ActivityAnswer,
+                query=_QUERY,
+                failures=(403,),
+            ),
+        )
+
+    def list_activity(self, request: HttpRequest) -> HttpAnswer:
+        """GET /activity."""
+        page = self.show_activity(request.principal, request.query)
+        answer = ActivityAnswer(
+            rows=[_encode(row) for row in page.rows], cursor=page.cursor, retention_days=RETENTION_DAYS
+        )
+        return HttpAnswer(status=200, body=answer)
+
+
+def _encode(row: ActivityRow) -> ActivityRowAnswer:
+    return ActivityRowAnswer(
+        run_id=row.run_id,
+        tool_call_id=row.call_id,
+        user_id=row.user_id,
+        tool=row.tool,
+        arguments=dict(row.arguments),
+        outcome=row.outcome,
+        summary=row.summary,
+        duration_ms=row.duration_ms,
+        at=row.at,
+    )
