@@ -48,9 +48,8 @@ AS $$
     LIMIT wanted
 $$;
 
--- Every word first, then two of them, then any. Each step ranks at most 3,000 passages: an unbounded "any" matches
--- a third of the table. A passage scores by the words it holds, rare ones counting more; how rare a word is, is
--- judged among the passages the reader may see.
+-- Every word first, then two of them, then any. Each step ranks at most 4,000 passages: an unbounded "any" matches
+-- a third of the table.
 CREATE FUNCTION equerry_find_matching(question text, corpora text[], wanted integer)
 RETURNS TABLE (passage_id uuid, score double precision)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -62,7 +61,6 @@ DECLARE
     keys text[] := equerry_qualify_keys(organisation, equerry_reader_keys());
     terms text[];
     steps tsquery[];
-    likeness tsquery;
     ids uuid[] := '{}';
     scores double precision[] := '{}';
     more_ids uuid[];
@@ -75,7 +73,6 @@ BEGIN
     IF organisation IS NULL OR cardinality(keys) = 0 OR cardinality(corpora) = 0 OR terms IS NULL THEN
         RETURN;
     END IF;
-    likeness := array_to_string(terms, ' | ')::tsquery;
     steps := ARRAY[array_to_string(terms, ' & ')::tsquery];
     IF cardinality(terms) > 2 THEN
         steps := steps || (
@@ -85,35 +82,24 @@ BEGIN
         );
     END IF;
     IF cardinality(terms) > 1 THEN
-        steps := steps || likeness;
+        steps := steps || array_to_string(terms, ' | ')::tsquery;
     END IF;
     FOR step IN 1 .. cardinality(steps) LOOP
-        WITH candidate AS MATERIALIZED (
-            SELECT p.passage_id AS id, p.words
-            FROM assistant_passages AS p
-            WHERE p.superseded_at IS NULL AND p.organisation_id = organisation
-                AND p.corpus_id = ANY (corpora) AND p.readers && keys
-                AND p.words @@ steps[step] AND p.passage_id <> ALL (ids)
-            LIMIT 3000
-        ), held AS MATERIALIZED (
-            SELECT candidate.id, term.n
-            FROM candidate, unnest(terms::tsquery[]) WITH ORDINALITY AS term (query, n)
-            WHERE candidate.words @@ term.query
-        ), rarity AS (
-            SELECT held.n, ln(1 + (SELECT count(*) FROM candidate) / count(*)::double precision) AS weight
-            FROM held GROUP BY held.n
-        ), likely AS (
-            SELECT held.id, sum(rarity.weight) / (SELECT sum(rarity.weight) FROM rarity) AS share
-            FROM held JOIN rarity USING (n) GROUP BY held.id
-        ), best AS (
-            SELECT likely.id,
-                (3 - step + 0.8 * likely.share + 0.2 * ts_rank(candidate.words, likeness, 32)) / 3 AS rank
-            FROM likely JOIN candidate USING (id)
-            ORDER BY rank DESC, likely.id
-            LIMIT wanted - cardinality(ids)
-        )
         SELECT array_agg(best.id ORDER BY best.rank DESC, best.id), array_agg(best.rank ORDER BY best.rank DESC, best.id)
-            INTO more_ids, more_scores FROM best;
+            INTO more_ids, more_scores
+            FROM (
+                SELECT candidate.id, (3 - step + ts_rank_cd(candidate.words, steps[step], 32)) / 3 AS rank
+                FROM (
+                    SELECT p.passage_id AS id, p.words
+                    FROM assistant_passages AS p
+                    WHERE p.superseded_at IS NULL AND p.organisation_id = organisation
+                        AND p.corpus_id = ANY (corpora) AND p.readers && keys
+                        AND p.words @@ steps[step] AND p.passage_id <> ALL (ids)
+                    LIMIT 4000
+                ) AS candidate
+                ORDER BY rank DESC, candidate.id
+                LIMIT wanted - cardinality(ids)
+            ) AS best;
         ids := ids || coalesce(more_ids, '{}');
         scores := scores || coalesce(more_scores, '{}');
         EXIT WHEN cardinality(ids) >= wanted;
