@@ -67,8 +67,8 @@ async function watchText(): Promise<void> {
 
 test("an answer streams, its claims open at their source, and all by keyboard", async () => {
   req("F-CITE-03");
-  await ask("How do I rotate a key?");
-  await page.getByText("Searching the documents…").waitFor();
+  await ask("How do I rotate a key, slowly?");
+  await page.getByTestId("status").filter({ hasText: "Searching the documents" }).waitFor();
   const pending = page.getByTestId("citation").first();
   await pending.waitFor();
   expect(await pending.getAttribute("aria-disabled")).toBe("true");
@@ -122,8 +122,9 @@ test("a second tab shows the same answer as it is written, and its Stop stops bo
   await other.goto(page.url());
   await other.getByTestId("citation").first().waitFor();
   await other.getByTestId("stop").click();
-  await page.getByText("Stopped.").waitFor();
-  await other.getByText("Stopped.").waitFor();
+  await page.getByTestId("ending").waitFor();
+  await other.getByTestId("ending").waitFor();
+  expect(await page.getByTestId("ending").innerText()).toBe("Stopped.");
   await other.close();
 });
 
@@ -132,7 +133,7 @@ test("after Stop a question can be sent at once", async () => {
   await page.getByTestId("citation").first().waitFor();
   await page.getByTestId("stop").click();
   await ask("Second");
-  await page.getByText("Stopped.").waitFor();
+  await page.getByTestId("ending").waitFor();
   expect(await whole()).toContain(END);
   expect(await page.getByTestId("asked").allInnerTexts()).toEqual(["First", "Second"]);
 });
