@@ -17,7 +17,7 @@ PAGE := client/dist/index.html
 PAGE_SOURCES := $(shell find client/src client/public client/index.html client/vite.config.ts -type f 2>/dev/null)
 CDK := CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=$$(node -p 'process.versions.node.split(".")[0]') \
   node_modules/.bin/cdk
-REQUIRE_NODE = @command -v node >/dev/null && command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' \
+REQUIRE_NODE = @command -v node >/dev/null && command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' \
   || { echo "Equerry needs Node 20 or newer with npm, on the PATH: https://nodejs.org, or your system's packages nodejs and npm."; exit 1; }
 
 .PHONY: help env lock demo up down status check fix test test-iam bench synth types clean-local
