@@ -101,6 +101,13 @@ def test_the_first_heading_is_the_title_and_is_not_repeated() -> None:
     assert [section.heading_path for section in sections] == [(), ("Keys",)]
 
 
+def test_a_heading_beyond_reason_is_cut() -> None:
+    title, sections = read(f"# {'long ' * 1000}\n\nText.\n\n## {'x' * 5000}\n\nMore.", "a.md")
+
+    assert len(title) <= 200
+    assert all(len(heading) <= 200 for section in sections for heading in section.heading_path)
+
+
 HTML = """\
 <!doctype html><html><head><title>Keys &#8212; Handbook</title><style>p{color:red}</style></head>
 <body><nav>Home | Away</nav><header>Banner</header>

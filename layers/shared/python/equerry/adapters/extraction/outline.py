@@ -26,8 +26,8 @@ class Outline:
         self._sections: list[tuple[tuple[str, ...], list[str]]] = []
 
     def open_section(self, level: int, heading: str) -> None:
-        """Begin a section; `level` 1 is the outermost. A heading without words opens none."""
-        text = clean_line(heading)
+        """Begin a section; `level` 1 is the outermost. A heading without words opens none, a long one is cut."""
+        text = clean_line(heading)[:_LONGEST_TITLE]
         if not text:
             return
         self._first_heading = self._first_heading or text
