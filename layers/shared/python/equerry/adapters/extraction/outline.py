@@ -26,7 +26,7 @@ class Outline:
         self._sections: list[tuple[tuple[str, ...], list[str]]] = []
 
     def open_section(self, level: int, heading: str) -> None:
-        """Begin a section; `level` 1 is the outermost. A heading without words opens none, a long one is cut."""
+        """Begin a section; `level` 1 is the outermost. A blank heading opens none, a long one is cut."""
         text = clean_line(heading)[:_LONGEST_TITLE]
         if not text:
             return
