@@ -89,13 +89,13 @@ $(VENV)/.installed: $(UV) requirements/dev.txt layers/shared/pyproject.toml pypr
 node_modules/.package-lock.json: package-lock.json
 	$(REQUIRE_NODE)
 	@echo "installing the CDK command line"
-	@npm ci --silent
+	@npm ci --loglevel=error >/dev/null
 	@touch $@
 
 client/node_modules/.package-lock.json: client/package-lock.json
 	$(REQUIRE_NODE)
 	@echo "installing the chat page's packages"
-	@npm ci --silent --prefix client
+	@npm ci --loglevel=error >/dev/null --prefix client
 	@touch $@
 
 $(PAGE): client/node_modules/.package-lock.json client/package.json $(PAGE_SOURCES)
