@@ -3,7 +3,6 @@
 import type { Ref } from "../core";
 
 const MARKER = /\s*⟦(\d+)⟧/gu;
-const WORD_JOINER = "\u2060";
 
 /**
  * Replace the markers in a tree by numbered buttons.
@@ -26,15 +25,24 @@ function splitAtMarkers(text: string, refs: readonly Ref[] | null): (string | No
   const parts: (string | Node)[] = [];
   let end = 0;
   for (const match of text.matchAll(MARKER)) {
-    parts.push(text.slice(end, match.index));
+    const claim = text.slice(end, match.index);
     end = match.index + match[0].length;
     const n = Number(match[1]);
     const ref = refs?.find((candidate) => candidate.n === n);
-    // The joiner keeps a number on the line of its claim.
-    if (refs === null || ref !== undefined) parts.push(WORD_JOINER, createButton(n, ref));
+    if (refs === null || ref !== undefined) parts.push(...tie(claim, createButton(n, ref)));
+    else parts.push(claim);
   }
   parts.push(text.slice(end));
   return parts;
+}
+
+/** Keep a number on the line of the word it follows. */
+function tie(claim: string, button: HTMLButtonElement): (string | Node)[] {
+  const lastWord = /\S{0,24}$/u.exec(claim)?.[0] ?? "";
+  const tied = document.createElement("span");
+  tied.className = "tied";
+  tied.append(lastWord, button);
+  return [claim.slice(0, claim.length - lastWord.length), tied];
 }
 
 function createButton(n: number, ref: Ref | undefined): HTMLButtonElement {

@@ -60,7 +60,7 @@ async function watchText(): Promise<void> {
     new MutationObserver(() => {
       const prose = document.querySelector(".prose-live")?.cloneNode(true) as Element | undefined;
       for (const citation of prose?.querySelectorAll(".cite") ?? []) citation.remove();
-      if (prose?.textContent) seen.push(prose.textContent.replace(/[\s\u2060]+/g, " ").trim());
+      if (prose?.textContent) seen.push(prose.textContent.replace(/\s+/g, " ").trim());
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
 }
