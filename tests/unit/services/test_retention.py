@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta
 
+import pytest
 from equerry.services.retention import BATCH, RetentionService, SweepReport
 
 from tests.fakes.clock import NOON, FixedClock
+from tests.fakes.metrics import MemoryMetricAdapter
 
 
 class Backlog:
@@ -14,6 +16,7 @@ class Backlog:
         self._clock = clock
         self._left = {"conversations": conversations, "passages": passages}
         self.asked: list[tuple[str, datetime, int]] = []
+        self.metrics = MemoryMetricAdapter()
 
     def delete_conversations(self, *, unchanged_since: datetime, limit: int) -> int:
         return self._take("conversations", unchanged_since, limit)
@@ -33,7 +36,12 @@ def sweep(conversations: int, passages: int, time_s: float = 600) -> tuple[Sweep
     clock = FixedClock()
     backlog = Backlog(clock, conversations=conversations, passages=passages)
     service = RetentionService(
-        retention=backlog, clock=clock, conversation_days=365, superseded_days=30, time_s=time_s
+        retention=backlog,
+        metrics=backlog.metrics,
+        clock=clock,
+        conversation_days=365,
+        superseded_days=30,
+        time_s=time_s,
     )
     return service.sweep(), backlog
 
@@ -59,3 +67,10 @@ def test_a_second_sweep_finds_nothing() -> None:
     report, _ = sweep(0, 0)
 
     assert report == SweepReport(conversations=0, superseded_passages=0, finished=True)
+
+
+@pytest.mark.req("A-MET-16")
+def test_a_sweep_is_counted_by_what_it_removed() -> None:
+    _, backlog = sweep(2 * BATCH + 1, 3)
+
+    assert backlog.metrics.list_amounts("RetentionPurged") == [2 * BATCH + 4]

@@ -31,6 +31,7 @@ from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
 from tests.fakes.interrupts import MemoryInterruptAdapter
 from tests.fakes.leases import MemoryLeaseAdapter
+from tests.fakes.metrics import MemoryMetricAdapter
 from tests.fakes.profiles import MemoryProfileAdapter
 from tests.fakes.queue import MemoryQueueAdapter
 from tests.fakes.transcripts import (
@@ -110,6 +111,7 @@ class World:
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
+    metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
     fate: Mortality = field(default_factory=Mortality)
 
     def __post_init__(self) -> None:
@@ -136,6 +138,7 @@ class World:
             interrupts=self.fate.wrap("interrupts", self.interrupts),
             log=self.fate.wrap("log", self.log),
             delivery=self.delivery,
+            metrics=self.metrics,
             clock=self.clock,
         )
 
@@ -164,6 +167,7 @@ class World:
             model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
             log=self.fate.wrap("log", self.log),
             delivery=self.delivery,
+            metrics=self.metrics,
             build_tools=self.build_tools,
             new_nonce=lambda: NONCE,
             clock=self.clock,

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from equerry.adapters.aws.clients import AwsClients
+from equerry.adapters.aws.metrics import EmfMetricAdapter
 from equerry.adapters.postgres.retention import PostgresRetentionAdapter
 from equerry.runtime.clock import SystemClock
 from equerry.runtime.database import open_database
@@ -32,6 +33,7 @@ def build_retention_app(environ: Mapping[str, str] = os.environ) -> RetentionApp
     database = open_database(AwsClients(), settings.database_secret_arn, clock)
     service = RetentionService(
         retention=PostgresRetentionAdapter(database),
+        metrics=EmfMetricAdapter(settings.equerry_stage),
         clock=clock,
         conversation_days=settings.conversation_retention_days,
         superseded_days=settings.superseded_version_retention_days,

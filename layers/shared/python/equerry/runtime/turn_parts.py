@@ -7,12 +7,14 @@ from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
 from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
 from equerry.adapters.aws.leases import DynamoLeaseAdapter
+from equerry.adapters.aws.metrics import EmfMetricAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.kernel.clock import Clock
 from equerry.ports.interrupts import InterruptPort
+from equerry.ports.metrics import MetricPort
 from equerry.runtime.clock import SystemClock
 from equerry.runtime.database import open_database
 from equerry.runtime.minting import new_identifier
@@ -24,6 +26,8 @@ from equerry.services.recovery import RecoveryService
 class TurnStoreSettings(Protocol):
     """Where a function finds the stores that runs live in."""
 
+    @property
+    def equerry_stage(self) -> str: ...
     @property
     def database_secret_arn(self) -> str: ...
     @property
@@ -49,6 +53,7 @@ class TurnParts:
     log: DynamoReplayLogAdapter
     connections: DynamoConnectionAdapter
     delivery: DeliveryService
+    metrics: MetricPort
 
     def build_recovery(self, interrupts: InterruptPort) -> RecoveryService:
         """Return the service that settles what dead workers left."""
@@ -58,6 +63,7 @@ class TurnParts:
             interrupts=interrupts,
             log=self.log,
             delivery=self.delivery,
+            metrics=self.metrics,
             clock=self.clock,
         )
 
@@ -83,4 +89,5 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
         log=log,
         connections=connections,
         delivery=DeliveryService(log=log, connections=connections, channel=channel, clock=clock),
+        metrics=EmfMetricAdapter(settings.equerry_stage),
     )

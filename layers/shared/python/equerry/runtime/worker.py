@@ -69,6 +69,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         model=build_model(settings, parts.clients, parts.clock),
         log=parts.log,
         delivery=parts.delivery,
+        metrics=parts.metrics,
         build_tools=build_tool_registry(parts.database, settings),
         new_nonce=new_nonce,
         clock=parts.clock,

@@ -21,10 +21,12 @@ from equerry.kernel.errors import EquerryError
 from equerry.kernel.usage import Usage
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
 from equerry.ports.leases import LeasePort
+from equerry.ports.metrics import MetricPort
 from equerry.ports.model import ModelPort
 from equerry.ports.profiles import ProfilePort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.delivery import DeliveryService
+from equerry.services.measuring import measure_end
 from equerry.services.narration import Narrator
 from equerry.services.pulse import Pulse
 
@@ -49,6 +51,7 @@ class AnswerService:
     model: ModelPort
     log: ReplayLogPort
     delivery: DeliveryService
+    metrics: MetricPort
     build_tools: BuildTools
     new_nonce: Callable[[], str]
     clock: Clock
@@ -147,6 +150,8 @@ class AnswerService:
         # Free before anyone can hear of the end, so that an immediate next question is not refused.
         publisher.publish(Done(stop_reason=stop, usage=usage), before_delivery=lambda: self._release(pulse))
         logger.info("run_ended", extra={"run_id": run.run_id, "stop_reason": stop})
+        measures = measure_end(run, end, first_text_at=narrator.first_text_at)
+        self.metrics.record(measures, profile=run.profile, model=self.model.choice.model)
 
     def _release(self, pulse: Pulse) -> None:
         self.leases.release(pulse.lease)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from equerry.channel.events import Step, Token, ToolEnd, ToolStart
 from equerry.channel.publisher import Publisher
@@ -18,12 +19,14 @@ class Narrator:
     Attributes:
         on_first_round: runs before the first request leaves for a model.
         text: the answer as readers saw it.
+        first_text_at: when readers were sent the first of it.
     """
 
     publisher: Publisher
     citations: CitationFilter
     on_first_round: Callable[[], None]
     text: str = ""
+    first_text_at: datetime | None = None
     actions: list[ToolAction] = field(default_factory=list)
 
     def __call__(self, event: LoopEvent, /) -> None:
@@ -51,6 +54,7 @@ class Narrator:
         if text:
             self.text += text
             self.publisher.publish(Token(delta=text))
+            self.first_text_at = self.first_text_at or self.publisher.clock.now()
 
     def _finish_tool(self, event: ToolFinished) -> None:
         call = event.call

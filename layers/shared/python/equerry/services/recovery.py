@@ -16,8 +16,10 @@ from equerry.kernel.identifiers import RunId
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
+from equerry.ports.metrics import MetricPort
 from equerry.ports.transcripts import RunPort
 from equerry.services.delivery import DeliveryService
+from equerry.services.measuring import measure_end
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ class RecoveryService:
     interrupts: InterruptPort
     log: ReplayLogPort
     delivery: DeliveryService
+    metrics: MetricPort
     clock: Clock
 
     def settle_lapsed(self, *, limit: int = 100) -> int:
@@ -93,7 +96,9 @@ class RecoveryService:
             error_code="interrupted",
             error_message=INTERRUPTED,
         )
-        self.runs.end_run(lease.scope, run.run_id, end)
+        if self.runs.end_run(lease.scope, run.run_id, end):
+            model = run.model.model if run.model else None
+            self.metrics.record(measure_end(run, end), profile=run.profile, model=model)
         self.complete_log(lease, self.runs.fetch_run(lease.scope, run.run_id))
         self.leases.release(lease)
         self.interrupts.clear_interrupt(run.run_id)

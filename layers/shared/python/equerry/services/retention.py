@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import result
+from equerry.ports.metrics import MetricPort
 from equerry.ports.retention import RetentionPort
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class RetentionService:
     """
 
     retention: RetentionPort
+    metrics: MetricPort
     clock: Clock
     conversation_days: int
     superseded_days: int
@@ -56,6 +58,7 @@ class RetentionService:
             superseded_passages=passages,
             finished=all_conversations and all_passages,
         )
+        self.metrics.record({"RetentionPurged": conversations + passages})
         logger.info(
             "retention_swept",
             extra={

@@ -1,0 +1,44 @@
+"""What an operator counts and measures; nothing in it tells of a person or an organisation."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+MetricName = Literal[
+    "Turns",
+    "TurnErrors",
+    "TurnTruncated",
+    "TurnFirstTokenMs",
+    "TurnCompleteMs",
+    "TokensSpent",
+    "CacheHitRatePct",
+    "Refusals",
+    "RateLimited",
+    "BudgetExhausted",
+    "RetentionPurged",
+]
+"""Turns             turns that ended, however they ended
+TurnErrors        of these, those that ended with an error or were interrupted
+TurnTruncated     of these, those that a limit cut off
+TurnFirstTokenMs  from a turn's acceptance to the first text its readers were sent
+TurnCompleteMs    from a turn's acceptance to its end
+TokensSpent       input and output together
+CacheHitRatePct   input tokens a provider read from its cache, of all input tokens, 0 to 100
+Refusals          turns a model or provider declined to answer
+RateLimited       turns refused because somebody asked too often
+BudgetExhausted   turns refused because the tokens of the window are spent
+RetentionPurged   conversations and passages a sweep removed
+"""
+
+
+class MetricPort(Protocol):
+    """Telemetry never stops what it tells of."""
+
+    def record(
+        self, measures: Mapping[MetricName, float], *, profile: str | None = None, model: str | None = None
+    ) -> None:
+        """Count or measure once; what cannot be recorded is lost, and this never raises.
+
+        A count is added to the others, usually 1; a name's unit is in it: Ms, Pct, else a count. Profile and
+        model split a measure further; the sum over all of them is kept as well.
+        """
+        ...
