@@ -267,7 +267,7 @@ function reply(
   body: unknown,
   type = "application/json",
 ): void {
-  response.writeHead(status, { "content-type": type, "access-control-allow-origin": "*" });
+  response.writeHead(status, { "content-type": type });
   response.end(JSON.stringify(body));
 }
 

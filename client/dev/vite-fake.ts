@@ -9,17 +9,15 @@ export function fakeService(): Plugin {
     name: "fake-service",
     apply: "serve",
     config: () => {
-      const target = `http://127.0.0.1:${PORT}`;
-      return {
-        server: {
-          proxy: {
-            "/api": target,
-            "/token": target,
-            "/config.json": target,
-            "/live": { target, ws: true },
-          },
-        },
+      // The service names its own address by the host that it was asked under.
+      const proxied = { target: `http://127.0.0.1:${PORT}`, changeOrigin: false };
+      const proxy = {
+        "/api": proxied,
+        "/token": proxied,
+        "/config.json": proxied,
+        "/live": { ...proxied, ws: true },
       };
+      return { server: { proxy } };
     },
     async configureServer(server) {
       const service = new FakeService({ port: PORT, stepMs: 35 });
