@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from boto3.session import Session
 from botocore.config import Config
+from botocore.session import get_session
 
 if TYPE_CHECKING:
     from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
@@ -21,41 +21,45 @@ class AwsClients:
     """One client a service, shared by threads; AWS_ENDPOINT_URL and the region come from the environment.
 
     Making a client costs tens of milliseconds of a cold start, so a function pays only for those it uses.
+    They are botocore's own, which are the ones boto3 hands out: importing boto3 as well costs as much again.
     """
 
     def __init__(self) -> None:
-        self._session = Session()
+        self._session = get_session()
         self._lock = threading.Lock()
         self._made: dict[str, Any] = {}
 
     @property
     def dynamodb(self) -> "DynamoDBClient":
         """Leases, connections, the replay log, flags."""
-        return self._keep("dynamodb", lambda: self._session.client("dynamodb", config=_config()))
+        return self._keep("dynamodb", lambda: self._create("dynamodb", config=_config()))
 
     @property
     def sqs(self) -> "SQSClient":
         """The queue of turns."""
-        return self._keep("sqs", lambda: self._session.client("sqs", config=_config()))
+        return self._keep("sqs", lambda: self._create("sqs", config=_config()))
 
     @property
     def secrets(self) -> "SecretsManagerClient":
         """Database passwords and provider keys."""
-        return self._keep("secretsmanager", lambda: self._session.client("secretsmanager", config=_config()))
+        return self._keep("secretsmanager", lambda: self._create("secretsmanager", config=_config()))
 
     @property
     def s3(self) -> "S3Client":
         """Staged documents, addressed and signed so that a browser may use the address."""
-        return self._keep("s3", lambda: self._session.client("s3", config=_config().merge(_SIGNED)))
+        return self._keep("s3", lambda: self._create("s3", config=_config().merge(_SIGNED)))
 
     def push(self, endpoint_url: str) -> "ApiGatewayManagementApiClient":
         """Return the client of one WebSocket stage; `endpoint_url` is its management address."""
         return self._keep(
             endpoint_url,
-            lambda: self._session.client(
+            lambda: self._create(
                 "apigatewaymanagementapi", endpoint_url=endpoint_url, config=_config(read_timeout_s=3)
             ),
         )
+
+    def _create(self, service: str, **options: Any) -> Any:
+        return self._session.create_client(service, **options)
 
     def _keep(self, name: str, make: Callable[[], _Client]) -> _Client:
         with self._lock:
@@ -75,7 +79,7 @@ def _config(*, read_timeout_s: float = 5) -> Config:
 
 _SIGNED = Config(
     signature_version="s3v4",
-    # boto3 would otherwise sign a checksum of its own choice, which no uploader could match, ...
+    # It would otherwise sign a checksum of its own choice, which no uploader could match, ...
     request_checksum_calculation="when_required",
     # ... and name the bucket's global address, which redirects until the bucket is a day old.
     s3={"addressing_style": "virtual"},
