@@ -1,8 +1,7 @@
 """AWS clients: short time-outs, few attempts, each made on first use."""
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 from botocore.session import get_session
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
-
-_Client = TypeVar("_Client")
 
 
 class AwsClients:
@@ -32,40 +29,40 @@ class AwsClients:
     @property
     def dynamodb(self) -> "DynamoDBClient":
         """Leases, connections, the replay log, flags."""
-        return self._keep("dynamodb", lambda: self._create("dynamodb", config=_config()))
+        client: DynamoDBClient = self._keep("dynamodb", "dynamodb", config=_config())
+        return client
 
     @property
     def sqs(self) -> "SQSClient":
         """The queue of turns."""
-        return self._keep("sqs", lambda: self._create("sqs", config=_config()))
+        client: SQSClient = self._keep("sqs", "sqs", config=_config())
+        return client
 
     @property
     def secrets(self) -> "SecretsManagerClient":
         """Database passwords and provider keys."""
-        return self._keep("secretsmanager", lambda: self._create("secretsmanager", config=_config()))
+        client: SecretsManagerClient = self._keep("secretsmanager", "secretsmanager", config=_config())
+        return client
 
     @property
     def s3(self) -> "S3Client":
         """Staged documents, addressed and signed so that a browser may use the address."""
-        return self._keep("s3", lambda: self._create("s3", config=_config().merge(_SIGNED)))
+        client: S3Client = self._keep("s3", "s3", config=_config().merge(_SIGNED))
+        return client
 
     def push(self, endpoint_url: str) -> "ApiGatewayManagementApiClient":
         """Return the client of one WebSocket stage; `endpoint_url` is its management address."""
-        return self._keep(
-            endpoint_url,
-            lambda: self._create(
-                "apigatewaymanagementapi", endpoint_url=endpoint_url, config=_config(read_timeout_s=3)
-            ),
+        config = _config(read_timeout_s=3)
+        client: ApiGatewayManagementApiClient = self._keep(
+            endpoint_url, "apigatewaymanagementapi", endpoint_url=endpoint_url, config=config
         )
+        return client
 
-    def _create(self, service: str, **options: Any) -> Any:
-        return self._session.create_client(service, **options)
-
-    def _keep(self, name: str, make: Callable[[], _Client]) -> _Client:
+    def _keep(self, name: str, service: str, **options: Any) -> Any:
         with self._lock:
             if name not in self._made:
-                self._made[name] = make()
-            return cast("_Client", self._made[name])
+                self._made[name] = self._session.create_client(service, **options)
+            return self._made[name]
 
 
 def _config(*, read_timeout_s: float = 5) -> Config:
