@@ -1,6 +1,7 @@
 """The pool: bounded, patient for five seconds at most, and back after an outage."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -61,6 +62,21 @@ def test_a_container_opens_two_connections_and_waits_five_seconds_unless_told_ot
     connections.close()
 
     assert (pool.max_size, pool.timeout) == (2, 5.0)
+
+
+def test_after_a_failover_every_dead_connection_is_replaced_without_waiting(database: Database) -> None:
+    connections = database.connect(max_size=8)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: ask(connections), range(40)))
+
+    end_sessions(database)
+    started = time.monotonic()
+    with ThreadPoolExecutor(3) as threads:
+        answers = list(threads.map(lambda _: ask(connections), range(12)))
+
+    assert answers == ["ada"] * 12
+    assert time.monotonic() - started < 4
+    connections.close()
 
 
 def test_a_dropped_connection_is_replaced_at_the_next_checkout(database: Database) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
     Rows = Cursor[dict[str, Any]]
+    Pool = ConnectionPool[Connection[dict[str, Any]]]
 
 SETTINGS = ("app.organisation_id", "app.user_id", "app.project_ids", "app.role")
 _SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in SETTINGS)
@@ -40,7 +41,7 @@ class PostgresConnections:
         self._max_size = max_size
         self._checkout_timeout_s = checkout_timeout_s
         self._lock = Lock()
-        self._pool: ConnectionPool[Connection[dict[str, Any]]] | None = None
+        self._pool: Pool | None = None
 
     @contextmanager
     def transaction(self, scope: Scope) -> Iterator["Rows"]:
@@ -78,13 +79,40 @@ class PostgresConnections:
     def _begin(self, settings: tuple[str, ...]) -> Iterator["Rows"]:
         with (
             database_errors(),
-            self._open().connection() as connection,
+            self._check_out() as connection,
+            connection.transaction(),
             connection.cursor() as rows,
         ):
             rows.execute(_SET, settings)
             yield rows
 
-    def _open(self) -> "ConnectionPool[Connection[dict[str, Any]]]":
+    @contextmanager
+    def _check_out(self) -> Iterator["Connection[dict[str, Any]]"]:
+        pool = self._open()
+        connection = self._find_alive(pool)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _find_alive(self, pool: "Pool") -> "Connection[dict[str, Any]]":
+        """Return a connection that answers; there are at most `max_size` dead ones to go through.
+
+        The pool's own check waits longer and longer after each dead one: after a failover, past the time-out.
+        """
+        from psycopg import OperationalError
+
+        for _ in range(self._max_size):
+            connection = pool.getconn()
+            try:
+                pool.check_connection(connection)
+            except OperationalError:
+                pool.putconn(connection)
+            else:
+                return connection
+        return pool.getconn()
+
+    def _open(self) -> "Pool":
         from psycopg_pool import ConnectionPool
 
         with self._lock:
@@ -96,8 +124,6 @@ class PostgresConnections:
                     timeout=self._checkout_timeout_s,
                     # Gives up as early as whoever waits: a longer back-off would outlast the outage.
                     reconnect_timeout=self._checkout_timeout_s,
-                    check=ConnectionPool.check_connection,
-                    # What a frozen container slept through is checked at checkout instead.
                     max_idle=300.0,
                     num_workers=1,
                     open=True,
