@@ -1,0 +1,49 @@
+"""The one table of a deployment's limits; the environment may override each, and nothing else states them."""
+
+from dataclasses import dataclass, fields
+
+from equerry.kernel.kinds import value
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLimits:
+    """What one turn, one person and one organisation may use.
+
+    Attributes:
+        message_chars: the longest question.
+        user_turns_per_minute: accepted turns of one person in any 60 s.
+        organisation_turns_per_minute: accepted turns of one organisation in any 60 s.
+        daily_tokens: tokens of one organisation in any 24 h, input and output together.
+        turn_input_tokens: what a turn reserves, and may not pass, of input.
+        turn_output_tokens: the same of output.
+        floor_tokens: with fewer left a turn is refused.
+        tool_rounds: rounds with the model in a turn.
+        round_tokens: output of one round.
+        tool_calls: tool calls of a turn.
+        history_messages: messages of the transcript that a turn may see.
+    """
+
+    message_chars: int = 120_000
+    user_turns_per_minute: int = 20
+    organisation_turns_per_minute: int = 120
+    daily_tokens: int = 2_000_000
+    turn_input_tokens: int = 150_000
+    turn_output_tokens: int = 8_000
+    floor_tokens: int = 8_000
+    tool_rounds: int = 8
+    round_tokens: int = 2_048
+    tool_calls: int = 20
+    history_messages: int = 40
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) <= 0:
+                raise ValueError(f"{field.name} must be positive, got {getattr(self, field.name)}")
+        if self.floor_tokens > self.turn_tokens:
+            raise ValueError(f"floor_tokens must be at most {self.turn_tokens}, got {self.floor_tokens}")
+
+    @property
+    def turn_tokens(self) -> int:
+        """A full reservation."""
+        return self.turn_input_tokens + self.turn_output_tokens
