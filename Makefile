@@ -60,7 +60,8 @@ test: env $(PAGE) ## all tests: client, unit, contract, infra, integration, end 
 	@$(BIN)/pytest
 
 test-iam: env $(PAGE) ## the main job on the deployed stack once more, with execution roles enforced
-	@EQUERRY_ENFORCE_IAM=true $(BIN)/pytest tests/integration/test_main_job.py
+	@EQUERRY_ENFORCE_IAM=true $(BIN)/pytest tests/integration/test_main_job.py \
+	  tests/integration/test_the_stack_itself.py::test_who_was_granted_nothing_may_do_nothing
 
 bench: env ## print the numbers the documents give, measured here
 	@$(BIN)/python -m bench

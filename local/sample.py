@@ -15,7 +15,9 @@ VERSION = "5.12.8"
 SHA256 = "459048aabd9311309f4f95b36e8ca065e3a4613ded292bcf50442926931e4748"
 LICENCE = "MIT"
 FOLDER = "package/docs/"
-QUESTION = "How can I validate the body of a request?"
+LEFT_OUT = ("Guides/Migration-Guide", "Guides/Ecosystem", "Guides/Style-Guide")
+"""Lists and instructions that answer no question of a reader's."""
+QUESTION = "Which logger does Fastify use?"
 CORPUS = "fastify-docs"
 RETRY = "check the npm registry's reachability (npm ping), or index a folder of your own: equerry index PATH"
 
@@ -61,10 +63,16 @@ def _pack(folder: Path) -> Path:
 def _unpack(archive: Path, target: Path) -> None:
     with tarfile.open(archive) as tar:
         for member in tar:
-            wanted = member.name.startswith(FOLDER) or member.name == "package/LICENSE"
+            wanted = _is_wanted(member.name)
             if not member.isfile() or not wanted or ".." in member.name:
                 continue
             path = target / member.name.removeprefix("package/")
             path.parent.mkdir(parents=True, exist_ok=True)
             content = tar.extractfile(member)
             path.write_bytes(content.read() if content else b"")
+
+
+def _is_wanted(name: str) -> bool:
+    if name == "package/LICENSE":
+        return True
+    return name.startswith(FOLDER) and not name.removeprefix(FOLDER).startswith(LEFT_OUT)

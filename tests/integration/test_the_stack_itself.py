@@ -6,9 +6,11 @@ import signal
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from local.deploy import load_outputs
 from local.errors import PortTaken
 from local.files import read_json
 from local.places import Places
@@ -95,3 +97,25 @@ def _places(state: Path, issuer: int | None = None) -> Places:
         emulator=find_free_port(),
         postgres=find_free_port(),
     )
+
+
+@pytest.mark.skipif(
+    os.environ.get("EQUERRY_ENFORCE_IAM") != "true", reason="roles are not enforced in this lane"
+)
+def test_who_was_granted_nothing_may_do_nothing(deployed: Deployed) -> None:
+    import boto3
+    from botocore.exceptions import ClientError
+
+    places = deployed.places
+    options: Any = {
+        "endpoint_url": places.aws_url,
+        "verify": str(places.certificate),
+        "region_name": "us-east-1",
+    }
+    iam = boto3.client("iam", **options)
+    iam.create_user(UserName="nobody")
+    key = iam.create_access_key(UserName="nobody")["AccessKey"]
+    nobody = boto3.Session(key["AccessKeyId"], key["SecretAccessKey"])
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        nobody.client("s3", **options).list_objects_v2(Bucket=load_outputs(places)["UploadsBucketName"])
