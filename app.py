@@ -1,4 +1,4 @@
-"""The CDK app: typed configuration in, one stack out."""
+"""The CDK app: typed configuration in, stacks out."""
 
 import sys
 
@@ -6,6 +6,7 @@ from aws_cdk import App, Environment, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra import sizes
+from infra.cost_alarm import add_cost_alarm
 from infra.loading import load
 from infra.reading import ConfigurationRefused
 from infra.stack import EquerryStack
@@ -22,4 +23,5 @@ EquerryStack(
     config=config,
     env=Environment(account=config.account, region=config.region),
 )
+add_cost_alarm(app, config=config)
 sizes.check(app.synth().directory)

@@ -87,6 +87,23 @@ class LimitsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostAlarmConfig:
+    """When the account's month at Amazon Bedrock becomes news, and whose; a topic goes before addresses."""
+
+    threshold_usd: int
+    emails: tuple[str, ...]
+    topic_arn: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmsConfig:
+    """Who hears of alarms; a topic of None is made, a cost of None is not watched."""
+
+    topic_arn: str | None
+    cost: CostAlarmConfig | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteConfig:
     """The built page in folder `page`, on CloudFront; `token_url` is where the product signs its users in."""
 
@@ -117,6 +134,7 @@ class StageConfig:
     auth: AuthConfig
     model: ModelConfig
     limits: LimitsConfig
+    alarms: AlarmsConfig
     site: SiteConfig | None
     local: LocalConfig | None
 

@@ -1,13 +1,17 @@
 """One stage of the whole system: composes the constructs, defines none."""
 
 import re
+from collections.abc import Mapping
 
 from aws_cdk import CfnOutput, Environment, RemovalPolicy, Stack
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from infra.alarms import Alarms
 from infra.build import build_of
 from infra.config import DatabaseAddress, StageConfig
+from infra.dashboard import Dashboard
 from infra.database import Aurora, Database
 from infra.functions import Placement, Platform
 from infra.http_api import HttpApi
@@ -77,6 +81,17 @@ class EquerryStack(Stack):
         retention = Retention(self, "Retention", platform=platform, database=at.database, uploads=at.uploads)
         migrator.before(turns, indexer, retention)
         completion = StructuredCompletion(self, "StructuredCompletion", platform=platform)
+        functions = {
+            "Http": turns.http,
+            "WebSocket": turns.websocket,
+            "Worker": turns.worker,
+            "Reaper": turns.reaper,
+            "Indexer": indexer.function,
+            "Retention": retention.function,
+            "StructuredCompletion": completion.function,
+            "Migrator": migrator.function,
+        }
+        alarms = self._watch(at, functions)
         published = {
             "HttpApiUrl": at.http.api.api_endpoint,
             "WebSocketUrl": at.sockets.url,
@@ -94,9 +109,32 @@ class EquerryStack(Stack):
             WorkerFunctionName=turns.worker.function_name,
             IndexerFunctionName=indexer.function.function_name,
             RuntimeSecretArn=at.database.runtime.arn,
+            AlarmTopicArn=alarms.topic.topic_arn,
         )
         if self._config.site:
             self._page(at)
+
+    def _watch(self, at: TurnResources, functions: Mapping[str, lambda_.IFunction]) -> Alarms:
+        dead = {
+            "TurnQueue": at.queue.dead,
+            "ContentQueue": at.uploads.content.dead,
+            "UrgentQueue": at.uploads.urgent.dead,
+        }
+        alarms = Alarms(self, "Alarms", config=self._config, key=self._key)
+        alarms.watch_functions(functions)
+        alarms.watch_apis(at.http, at.sockets)
+        alarms.watch_turns(at.queue.queue)
+        alarms.watch_dead_letters(dead)
+        waiting = {
+            "Turns": at.queue.queue,
+            "Documents to index": at.uploads.content.queue,
+            "Removals": at.uploads.urgent.queue,
+        }
+        dashboard = Dashboard(self, "Dashboard", config=self._config)
+        dashboard.show_queues(waiting, dead)
+        dashboard.show_functions(functions, reaper=functions["Reaper"])
+        dashboard.show_apis(at.http, at.sockets)
+        return alarms
 
     def _page(self, at: TurnResources) -> None:
         assert self._config.site  # noqa: S101  # asked by the caller

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from infra.config import AuroraDatabase, DatabaseAddress, ExistingNetwork, NewNetwork
+from infra.config import (
+    AlarmsConfig,
+    AuroraDatabase,
+    CostAlarmConfig,
+    DatabaseAddress,
+    ExistingNetwork,
+    NewNetwork,
+)
 from infra.loading import STAGES, load, parse
 from infra.reading import ConfigurationRefused
 
@@ -128,6 +135,81 @@ def test_an_existing_network_is_taken_as_given() -> None:
 
     assert isinstance(database, AuroraDatabase)
     assert isinstance(database.network, ExistingNetwork)
+
+
+OWN = "111122223333"
+TOPIC = f"arn:aws:sns:eu-central-1:{OWN}:operations"
+
+
+@pytest.mark.parametrize(
+    ("account", "topic", "said"),
+    [
+        pytest.param(
+            "999988887777",
+            TOPIC,
+            f"must be a topic of account 999988887777, got one of {OWN}",
+            marks=pytest.mark.req("A-ALARM-05"),
+        ),
+        pytest.param(
+            None, TOPIC, "alarms.alarm_sns_topic_arn: needs `account`", marks=pytest.mark.req("A-ALARM-05")
+        ),
+        (
+            OWN,
+            TOPIC.replace("eu-central-1", "us-east-1"),
+            "must be a topic of the stage's region, got one of",
+        ),
+        (OWN, f"{TOPIC}:0e1f", "alarms.alarm_sns_topic_arn: must be the complete ARN of an SNS topic"),
+        (OWN, "operations", "alarms.alarm_sns_topic_arn: must be the complete ARN of an SNS topic"),
+    ],
+)
+def test_alarms_go_to_no_other_account_s_topic(account: str | None, topic: str, said: str) -> None:
+    assert said in refusal(stage("production", account=account, alarms__alarm_sns_topic_arn=topic))
+
+
+@pytest.mark.req("A-COST-04")
+@pytest.mark.parametrize(
+    "topic",
+    [
+        f"arn:aws:sns:us-east-1:{OWN}:costs:5f7b1c9e-0000-4000-8000-000000000000",  # a subscription
+        f"arn:aws:sns:eu-central-1:{OWN}:costs",
+        "arn:aws:sns:us-east-1:costs",
+        f"arn:aws:sqs:us-east-1:{OWN}:costs",
+        "costs",
+    ],
+)
+def test_the_cost_alarm_takes_a_complete_topic_of_the_billing_region_only(topic: str) -> None:
+    said = refusal(stage("production", alarms__cost_alarm_sns_topic_arn=topic))
+
+    assert "alarms.cost_alarm_sns_topic_arn: must be the complete ARN of an SNS topic in us-east-1" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"alarms__bedrock_monthly_cost_threshold": -1}, "bedrock_monthly_cost_threshold: must be a whole"),
+        ({"alarms__cost_alarm_emails": ["ops"]}, "cost_alarm_emails: must hold e-mail addresses, got 'ops'"),
+        ({"alarms__colour": "red"}, "alarms.colour: is not a setting here"),
+    ],
+)
+def test_an_alarm_that_cannot_be_is_refused(changes: Table, said: str) -> None:
+    assert said in refusal(stage("production", **changes))
+
+
+@pytest.mark.req("A-COST-02", "A-COST-03")
+def test_by_default_a_month_at_bedrock_is_news_at_500_dollars_and_nobody_s() -> None:
+    alarms = parse(stage("production"), source="test").alarms
+
+    assert alarms == AlarmsConfig(
+        topic_arn=None, cost=CostAlarmConfig(threshold_usd=500, emails=(), topic_arn=None)
+    )
+
+
+@pytest.mark.req("A-COST-02")
+def test_a_threshold_of_nothing_watches_no_cost_and_neither_does_the_local_stage() -> None:
+    off = stage("production", alarms__bedrock_monthly_cost_threshold=0)
+
+    assert parse(off, source="test").alarms.cost is None
+    assert parse(stage("local"), source="test").alarms.cost is None
 
 
 def test_a_database_may_pause_and_a_network_is_new_by_default() -> None:
