@@ -14,26 +14,24 @@ PACKAGE = "fastify"
 VERSION = "5.12.8"
 SHA256 = "459048aabd9311309f4f95b36e8ca065e3a4613ded292bcf50442926931e4748"
 LICENCE = "MIT"
-FOLDER = "package/docs/"
-LEFT_OUT = ("Guides/Migration-Guide", "Guides/Ecosystem", "Guides/Style-Guide")
-"""Lists and instructions that answer no question of a reader's."""
+FOLDER = "package/docs/Reference/"
 QUESTION = "Which logger does Fastify use?"
 CORPUS = "fastify-docs"
 RETRY = "check the npm registry's reachability (npm ping), or index a folder of your own: equerry index PATH"
 
 
 def fetch_sample(places: Places, progress: Progress) -> Path:
-    """Return the folder with Fastify's documentation, fetched on first use.
+    """Return the folder with Fastify's reference manual, fetched on first use.
 
     Raises:
         PartFailed: the package cannot be fetched, or is not the one that was pinned.
     """
     target = places.state / "sample" / f"{PACKAGE}-{VERSION}"
     if target.exists():
-        return target / "docs"
+        return target / "docs" / "Reference"
     with (
         progress.step(
-            f"fetching the sample: the documentation of {PACKAGE} {VERSION} ({LICENCE} licence, npm)"
+            f"fetching the sample: the reference manual of {PACKAGE} {VERSION} ({LICENCE} licence, npm)"
         ),
         tempfile.TemporaryDirectory() as scratch,
     ):
@@ -43,7 +41,7 @@ def fetch_sample(places: Places, progress: Progress) -> Path:
         draft = target.with_name(f"{target.name}.draft")
         _unpack(archive, draft)
         draft.rename(target)
-    return target / "docs"
+    return target / "docs" / "Reference"
 
 
 def _pack(folder: Path) -> Path:
@@ -63,16 +61,10 @@ def _pack(folder: Path) -> Path:
 def _unpack(archive: Path, target: Path) -> None:
     with tarfile.open(archive) as tar:
         for member in tar:
-            wanted = _is_wanted(member.name)
+            wanted = member.name.startswith(FOLDER) or member.name == "package/LICENSE"
             if not member.isfile() or not wanted or ".." in member.name:
                 continue
             path = target / member.name.removeprefix("package/")
             path.parent.mkdir(parents=True, exist_ok=True)
             content = tar.extractfile(member)
             path.write_bytes(content.read() if content else b"")
-
-
-def _is_wanted(name: str) -> bool:
-    if name == "package/LICENSE":
-        return True
-    return name.startswith(FOLDER) and not name.removeprefix(FOLDER).startswith(LEFT_OUT)
