@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from equerry.kernel.errors import EquerryError, NotFound
 from equerry.ports.identity import IdentityPort
 from equerry.runtime.observability import logger
+from equerry.runtime.tracing import enter_trace
 from equerry.surfaces.http.authentication import read_bearer
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.problems import answer_failure
@@ -32,6 +33,8 @@ class HttpApp:
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Handle one event of payload format 2.0."""
+        headers = event.get("headers") or {}
+        enter_trace(headers.get("traceparent"))
         logger.append_keys(request_id=_read_reference(event))
         return self._resolver.resolve(event, context)
 

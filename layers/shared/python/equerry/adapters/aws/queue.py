@@ -1,6 +1,7 @@
 """The queue of accepted runs, in SQS."""
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -19,18 +20,30 @@ _STALE = frozenset(
 
 
 class SqsQueueAdapter:
-    """QueuePort over a FIFO queue: one group a conversation, one deduplication id a run."""
+    """QueuePort over a FIFO queue: one group a conversation, one deduplication id a run.
 
-    def __init__(self, client: "SQSClient", queue_url: str) -> None:
+    `find_traceparent` names the trace that the worker goes on with.
+    """
+
+    def __init__(
+        self,
+        client: "SQSClient",
+        queue_url: str,
+        find_traceparent: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._client = client
         self._queue_url = queue_url
+        self._find_traceparent = find_traceparent
 
     def enqueue_run(self, run_id: RunId, conversation_id: ConversationId) -> None:
         """Keep QueuePort's promise."""
+        body = {"runId": run_id, "conversationId": conversation_id}
+        if traceparent := self._find_traceparent():
+            body["traceparent"] = traceparent
         with aws_errors(f"enqueue run {run_id}"):
             self._client.send_message(
                 QueueUrl=self._queue_url,
-                MessageBody=json.dumps({"runId": run_id, "conversationId": conversation_id}),
+                MessageBody=json.dumps(body),
                 MessageGroupId=conversation_id,
                 MessageDeduplicationId=run_id,
             )
