@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from equerry.domain.limits import TurnLimits
+
 ModelProvider = Literal["extractive", "anthropic", "fixture"]
 Architecture = Literal["arm64", "x86_64"]
 
@@ -134,6 +136,7 @@ class StageConfig:
     auth: AuthConfig
     model: ModelConfig
     limits: LimitsConfig
+    turns: TurnLimits
     alarms: AlarmsConfig
     site: SiteConfig | None
     local: LocalConfig | None

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
+from infra.loading_turns import load_turn_limits
 from infra.log_groups import RETENTION
 from infra.reading import ConfigurationRefused, Reader
 
@@ -58,6 +59,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         auth=_auth(root.table("auth"), local=local),
         model=_model(root.table("model"), local=local),
         limits=_limits(root.table("limits"), production=production),
+        turns=load_turn_limits(root.table("turns")),
         alarms=load_alarms(root, local=local is not None),
         site=_site(root.table("site")) if root.has("site") else None,
         local=local,

@@ -49,7 +49,7 @@ class TurnTable(Construct):
         acknowledge(
             self.table,
             "AwsSolutions-DDB3",
-            reason="Leases, sockets, replay log and flags live for days at most; the truth is in PostgreSQL",
+            reason="Leases, sockets, log, flags, counters live for days at most; the truth is in PostgreSQL",
         )
 
     def grant(self, grantee: iam.IGrantable, *operations: str) -> None:
@@ -63,7 +63,7 @@ class TurnTable(Construct):
 
 
 class Tables(Construct):
-    """The four tables, and who may do what with them."""
+    """The five tables, and who may do what with them."""
 
     def __init__(self, scope: Construct, id: str, *, key: kms.IKey, removal: RemovalPolicy) -> None:
         super().__init__(scope, id)
@@ -72,10 +72,12 @@ class Tables(Construct):
         self.connections = TurnTable(self, "Connections", key=key, removal=removal, sort=text)
         self.replay = TurnTable(self, "Replay", key=key, removal=removal, sort=number)
         self.run_flags = TurnTable(self, "RunFlags", key=key, removal=removal, sort=text)
+        self.usage = TurnTable(self, "Usage", key=key, removal=removal, sort=text)
 
     def grant_accept_turns(self, grantee: iam.IGrantable) -> None:
-        """Take a conversation's lease, raise a stop flag, issue tickets, settle what a dead worker left."""
-        self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
+        """Count a turn, take its lease, raise a stop flag, issue tickets, settle what a dead worker left."""
+        self.leases.grant(grantee, "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
+        self.usage.grant(grantee, "BatchGetItem", "PutItem", "UpdateItem")
         self.run_flags.grant(grantee, "PutItem", "DeleteItem")
         self.connections.grant(grantee, "PutItem", "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")
@@ -87,8 +89,9 @@ class Tables(Construct):
         self.replay.grant(grantee, "Query")
 
     def grant_run_turns(self, grantee: iam.IGrantable) -> None:
-        """Claim and keep the lease, log envelopes, find who listens, forget dead sockets, heed stop flags."""
-        self.leases.grant(grantee, "GetItem", "PutItem", "UpdateItem", "DeleteItem")
+        """Claim, keep and settle the lease, log envelopes, find who listens, heed stop flags."""
+        self.leases.grant(grantee, "GetItem", "UpdateItem", "DeleteItem")
+        self.usage.grant(grantee, "UpdateItem")
         self.run_flags.grant(grantee, "GetItem", "DeleteItem")
         self.connections.grant(grantee, "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")
@@ -96,6 +99,7 @@ class Tables(Construct):
     def grant_settle_turns(self, grantee: iam.IGrantable) -> None:
         """Find lapsed leases and end their runs visibly."""
         self.leases.grant(grantee, "Scan", "GetItem", "UpdateItem", "DeleteItem")
+        self.usage.grant(grantee, "UpdateItem")
         self.run_flags.grant(grantee, "DeleteItem")
         self.connections.grant(grantee, "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")

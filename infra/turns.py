@@ -8,7 +8,13 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
-from equerry.runtime.settings import HttpSettings, ReaperSettings, WebSocketSettings, WorkerSettings
+from equerry.runtime.settings import (
+    HttpSettings,
+    ReaperSettings,
+    WebSocketSettings,
+    WorkerSettings,
+    limit_variables,
+)
 
 from infra.build import Build
 from infra.database import Database
@@ -66,6 +72,7 @@ class Turns(Construct):
                 auth_audience=config.auth.audience,
                 database_secret_arn=at.database.runtime.arn,
                 leases_table=at.tables.leases.table.table_name,
+                usage_table=at.tables.usage.table.table_name,
                 connections_table=at.tables.connections.table.table_name,
                 replay_table=at.tables.replay.table.table_name,
                 run_flags_table=at.tables.run_flags.table.table_name,
@@ -74,6 +81,7 @@ class Turns(Construct):
                 websocket_url=at.sockets.url,
                 websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
+                **limit_variables(config.turns),
             ),
         ).function
         at.database.runtime.grant_read(http)
@@ -148,6 +156,7 @@ class Turns(Construct):
                 equerry_stage=self._platform.config.stage,
                 database_secret_arn=at.database.runtime.arn,
                 leases_table=at.tables.leases.table.table_name,
+                usage_table=at.tables.usage.table.table_name,
                 connections_table=at.tables.connections.table.table_name,
                 replay_table=at.tables.replay.table.table_name,
                 run_flags_table=at.tables.run_flags.table.table_name,
@@ -169,6 +178,7 @@ class Turns(Construct):
             equerry_stage=config.stage,
             database_secret_arn=at.database.runtime.arn,
             leases_table=at.tables.leases.table.table_name,
+            usage_table=at.tables.usage.table.table_name,
             connections_table=at.tables.connections.table.table_name,
             replay_table=at.tables.replay.table.table_name,
             run_flags_table=at.tables.run_flags.table.table_name,
@@ -180,4 +190,5 @@ class Turns(Construct):
             model_secret_arn=config.model.secret_arn,
             model_base_url=config.model.base_url,
             profiles_path=f"{config.data_path}/profiles",
+            **limit_variables(config.turns),
         )

@@ -5,11 +5,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.domain.leases import Lease, LeaseLost, TurnInProgress
 from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import ConversationId, OrganisationId, RunId, UserId
-from equerry.ports.leases import LeasePort
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -20,7 +18,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.contract.aws_backends import BACKENDS, create_table, new_identifier, start_aws
+from tests.contract.aws_backends import BACKENDS, start_aws
+from tests.contract.leasing import LeaseBook, create_lease_book
+from tests.fakes.admission import MemoryAdmissionAdapter
 from tests.fakes.clock import NOON
 from tests.fakes.leases import MemoryLeaseAdapter
 
@@ -33,7 +33,7 @@ _conversations = itertools.count()
 class LeaseMachine(RuleBasedStateMachine):
     """One conversation, two runs, any number of workers that each trust the last lease they were given."""
 
-    def __init__(self, leases: LeasePort) -> None:
+    def __init__(self, leases: LeaseBook) -> None:
         super().__init__()
         self.leases = leases
         self.conversation = ConversationId(f"c-{next(_conversations)}")
@@ -127,7 +127,8 @@ class LeaseMachine(RuleBasedStateMachine):
 
 class MemoryLeaseMachine(LeaseMachine):
     def __init__(self) -> None:
-        super().__init__(MemoryLeaseAdapter())
+        memory = MemoryLeaseAdapter()
+        super().__init__(LeaseBook(memory, MemoryAdmissionAdapter(memory)))
 
 
 def test_memory_never_has_two_holders() -> None:
@@ -137,8 +138,7 @@ def test_memory_never_has_two_holders() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_dynamodb_never_has_two_holders(backend: str) -> None:
     with start_aws(backend) as clients:
-        table = create_table(clients.dynamodb, sort=None)
-        leases = DynamoLeaseAdapter(clients.dynamodb, table, new_identifier)
+        leases = create_lease_book(clients.dynamodb)
 
         class DynamoLeaseMachine(LeaseMachine):
             def __init__(self) -> None:

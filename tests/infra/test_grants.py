@@ -31,6 +31,7 @@ PUBLISH = "execute-api:ManageConnections"
 ALLOWED = {
     "turn.http.handle": {
         *LEASES,
+        "dynamodb:BatchGetItem",
         "dynamodb:Query",
         "sqs:SendMessage",
         "s3:PutObject",

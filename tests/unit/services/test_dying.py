@@ -6,20 +6,27 @@ from datetime import timedelta
 
 import pytest
 from equerry.adapters.fixture.script import call, replay, say
+from equerry.domain.admission import AdmissionRequest
+from equerry.domain.conversations import Run
 from equerry.domain.leases import LeaseLost
+from equerry.domain.limits import TurnLimits
 from equerry.kernel.identifiers import RunId
+from equerry.kernel.usage import Usage
+from equerry.services.admission import QUEUE_LEASE_S
 from equerry.services.pulse import ALIVE_S
 from equerry.services.recovery import INTERRUPTED
-from equerry.services.turns import QUEUE_LEASE_S, Acceptance
+from equerry.services.turns import Acceptance
 
 from tests.unit.services.world import ADA, Mortality, ProcessKilled, World
 
 EFFECTS = 19
+WHOLE = TurnLimits().turn_tokens
+USAGE = Usage(input_tokens=90, output_tokens=9)
 
 
 def live_world(kill_at: int = 0, *, after: bool = False) -> World:
     return World(
-        script=replay([call("look"), say("Hello ", "there."), say("Again.")]),
+        script=replay([call("look"), say("Hello ", "there.", usage=USAGE), say("Again.", usage=USAGE)]),
         fate=Mortality(kill_at=kill_at, after=after),
     )
 
@@ -37,9 +44,22 @@ def assert_ended_once(world: World, accepted: Acceptance) -> None:
     answers = [m for m in world.store.messages[accepted.conversation_id] if m.role == "assistant"]
     assert len(answers) <= 1
     assert world.leases.find_lease(accepted.conversation_id) is None
+    assert_settled(world)
 
 
-@pytest.mark.req("F-ENV-07")
+def assert_settled(world: World) -> None:
+    """The organisation is charged what its runs spent; all that one reserved, if nobody can know."""
+    runs = [run for run in world.store.runs.values() if run.status == "ended"]
+    spent = sum(WHOLE if is_uncounted(run) else run.usage.tokens for run in runs)
+    assert len(runs) == len(world.store.runs)
+    assert sum(world.admissions.windows[ADA.organisation_id].hours.values()) == spent
+
+
+def is_uncounted(run: Run) -> bool:
+    return run.provider_started and run.stop_reason == "interrupted"
+
+
+@pytest.mark.req("F-ENV-07", "A-BUDG-08")
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kill_at", range(1, EFFECTS + 1))
 def test_a_worker_killed_at_any_effect_leaves_a_run_that_redelivery_ends(kill_at: int, after: bool) -> None:
@@ -106,6 +126,7 @@ def test_a_reader_of_an_interrupted_run_is_told_and_keeps_what_was_written() -> 
     with pytest.raises(ProcessKilled):
         world.deliver(accepted)
     assert "token" in world.types(accepted.run_id)
+    world.fate = Mortality()
     world.clock.advance(ALIVE_S + 1)
 
     world.recovery.settle_lapsed()
@@ -136,12 +157,22 @@ def test_the_next_question_settles_what_a_dead_worker_left_without_waiting_for_t
 def test_an_entry_point_that_died_before_it_wrote_the_turn_blocks_nobody_for_longer_than_the_lease() -> None:
     world = World()
     conversation = world.open_conversation()
-    until = world.clock.now() + timedelta(seconds=QUEUE_LEASE_S)
-    world.leases.acquire(conversation, RunId(world.new_id()), ADA, until=until)
+    now = world.clock.now()
+    request = AdmissionRequest(
+        scope=ADA,
+        conversation_id=conversation,
+        run_id=RunId(world.new_id()),
+        now=now,
+        until=now + timedelta(seconds=QUEUE_LEASE_S),
+        limits=world.limits,
+    )
+    world.admissions.admit(request)
 
     world.clock.advance(QUEUE_LEASE_S)
 
-    world.deliver(world.submit(conversation))
+    accepted = world.submit(conversation)
+    world.deliver(accepted)
+    assert_settled(world)
 
 
 def test_a_message_delivered_twice_runs_once() -> None:
@@ -204,7 +235,7 @@ def test_a_lost_lease_is_never_released_by_who_lost_it() -> None:
     now = world.clock.now()
     second = world.leases.claim(conversation, accepted.run_id, now=now, until=now + timedelta(seconds=9))
 
-    assert not world.leases.release(first)
+    assert not world.admissions.settle(first, spent=0)
     with pytest.raises(LeaseLost):
         world.leases.renew(first, until=now)
     assert world.leases.find_lease(conversation) == second

@@ -9,7 +9,7 @@ from equerry.domain.leases import TurnInProgress
 from equerry.domain.profiles import UnknownProfile
 from equerry.engine.model import TextDelta, ToolSpec
 from equerry.engine.tool import ToolOutcome
-from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, Unavailable
+from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, TooLarge, Unavailable
 from equerry.ports.model import ModelUnavailable
 
 from tests.unit.services.world import ADA, BEN, EVE, World
@@ -139,12 +139,17 @@ def test_a_stranger_learns_nothing_of_a_conversation_or_its_runs(stranger: objec
     assert world.conversations.list_recent(scope) == ()
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 8_001])
-def test_a_question_that_does_not_fit_is_refused_and_takes_nothing(text: str) -> None:
+@pytest.mark.req("A-GUARD-03")
+@pytest.mark.parametrize(
+    ("text", "refusal"), [("", InvalidInput), ("  \n", InvalidInput), ("x" * 120_001, TooLarge)]
+)
+def test_a_question_that_does_not_fit_is_refused_and_takes_nothing(
+    text: str, refusal: type[EquerryError]
+) -> None:
     world = World()
     conversation = world.open_conversation()
 
-    with pytest.raises(InvalidInput, match="text must"):
+    with pytest.raises(refusal, match="text must"):
         world.submit(conversation, text)
 
     assert world.leases.find_lease(conversation) is None

@@ -13,10 +13,12 @@ from equerry.adapters.fixture.script import Script, replay, say
 from equerry.channel.envelope import Envelope
 from equerry.channel.marker import Marker
 from equerry.domain.evidence import Evidence
+from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
 from equerry.domain.profiles import Profile
 from equerry.engine.tool import Tool
 from equerry.kernel.identifiers import ConnectionId, ConversationId, OrganisationId, RunId, UserId
+from equerry.services.admission import AdmissionService
 from equerry.services.answering import AnswerService
 from equerry.services.conversations import ConversationService
 from equerry.services.delivery import DeliveryService
@@ -27,6 +29,7 @@ from equerry.services.runs import RunHandling, RunService
 from equerry.services.subscriptions import SubscriptionService, TicketService
 from equerry.services.turns import Acceptance, TurnService
 
+from tests.fakes.admission import MemoryAdmissionAdapter
 from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
 from tests.fakes.interrupts import MemoryInterruptAdapter
@@ -58,10 +61,11 @@ class ProcessKilled(BaseException):
 
 @dataclass
 class Mortality:
-    """Counts effects and kills the process before or after one of them."""
+    """Counts effects and kills the process before or after one of them; a dead process has none."""
 
     kill_at: int = 0
     after: bool = False
+    dead: bool = False
     effects: list[str] = field(default_factory=list)
 
     def wrap(self, name: str, port: Any) -> Any:
@@ -69,8 +73,10 @@ class Mortality:
         return _Mortal(name, port, self)
 
     def run(self, what: str, act: Callable[[], Any]) -> Any:
+        if self.dead:
+            raise ProcessKilled(what)
         self.effects.append(what)
-        dies = len(self.effects) == self.kill_at
+        dies = self.dead = len(self.effects) == self.kill_at
         if dies and not self.after:
             raise ProcessKilled(what)
         done = act()
@@ -106,6 +112,7 @@ class World:
     clock: FixedClock = field(default_factory=FixedClock)
     store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
     leases: MemoryLeaseAdapter = field(default_factory=MemoryLeaseAdapter)
+    limits: TurnLimits = field(default_factory=TurnLimits)
     interrupts: MemoryInterruptAdapter = field(default_factory=MemoryInterruptAdapter)
     log: MemoryReplayLogAdapter = field(default_factory=MemoryReplayLogAdapter)
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
@@ -113,9 +120,11 @@ class World:
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
     metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
     fate: Mortality = field(default_factory=Mortality)
+    entry_fate: Mortality = field(default_factory=Mortality)
 
     def __post_init__(self) -> None:
         self.model = FixtureModelAdapter(self.clock, script=self.script)
+        self.admissions = MemoryAdmissionAdapter(self.leases)
         self._ids = itertools.count(1)
 
     def new_id(self) -> str:
@@ -135,6 +144,7 @@ class World:
         return RecoveryService(
             runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
             leases=self.fate.wrap("leases", self.leases),
+            admissions=self.fate.wrap("admissions", self.admissions),
             interrupts=self.fate.wrap("interrupts", self.interrupts),
             log=self.fate.wrap("log", self.log),
             delivery=self.delivery,
@@ -143,14 +153,25 @@ class World:
         )
 
     @property
+    def guard(self) -> AdmissionService:
+        return AdmissionService(
+            admissions=self.entry_fate.wrap("admissions", self.admissions),
+            runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
+            recovery=self.recovery,
+            limits=self.limits,
+            clock=self.clock,
+        )
+
+    @property
     def turns(self) -> TurnService:
         return TurnService(
-            transcripts=MemoryTranscriptAdapter(self.store),
-            runs=MemoryRunAdapter(self.store),
-            leases=self.leases,
+            transcripts=self.entry_fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
+            runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
+            leases=self.entry_fate.wrap("leases", self.leases),
+            admissions=self.entry_fate.wrap("admissions", self.admissions),
             interrupts=self.interrupts,
-            queue=self.queue,
-            recovery=self.recovery,
+            queue=self.entry_fate.wrap("queue", self.queue),
+            guard=self.guard,
             clock=self.clock,
             new_id=self.new_id,
         )
@@ -162,7 +183,7 @@ class World:
         answers = AnswerService(
             transcripts=self.fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
             runs=runs,
-            leases=leases,
+            admissions=self.fate.wrap("admissions", self.admissions),
             profiles=MemoryProfileAdapter(PROFILE),
             model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
             log=self.fate.wrap("log", self.log),
@@ -170,6 +191,7 @@ class World:
             metrics=self.metrics,
             build_tools=self.build_tools,
             new_nonce=lambda: NONCE,
+            limits=self.limits,
             clock=self.clock,
         )
         return RunService(

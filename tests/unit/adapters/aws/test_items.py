@@ -8,14 +8,17 @@ import pytest
 from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
-from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.adapters.aws.replay_log import MAX_PAYLOAD_BYTES, DynamoReplayLogAdapter
 from equerry.channel.envelope import Envelope
 from equerry.channel.marker import Marker
+from equerry.domain.admission import AdmissionRequest
+from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
+from equerry.domain.submissions import parse_submission
 from equerry.kernel.identifiers import ConnectionId, ConversationId, OrganisationId, RunId, UserId
 
 from tests.contract.aws_backends import create_table, new_identifier, start_aws
+from tests.contract.leasing import create_admissions, create_lease_book
 from tests.fakes.clock import NOON, FixedClock
 
 C, R, TAB = ConversationId("c-1"), RunId("r-1"), ConnectionId("L0SM9cOFvHcCIhw=")
@@ -87,13 +90,32 @@ def test_the_log_and_the_flags_are_kept_for_a_day(clients: AwsClients) -> None:
 
 
 def test_a_lease_is_never_dropped_by_itself(clients: AwsClients) -> None:
-    table = create_table(clients.dynamodb, sort=None)
-    leases = DynamoLeaseAdapter(clients.dynamodb, table, new_identifier)
+    table, usage = create_table(clients.dynamodb, sort=None), create_table(clients.dynamodb, sort="S")
+    leases = create_lease_book(clients.dynamodb, leases=table, usage=usage)
 
     leases.acquire(C, R, ANN.scope, until=NOON)
     leases.claim(C, R, now=NOON, until=NOON)
 
     assert "expires_at" not in items(clients, table)[0]
+    assert ends(clients, usage) == {2 * DAY.total_seconds()}
+
+
+def test_a_caller_s_key_and_question_are_kept_as_digests_for_a_day(clients: AwsClients) -> None:
+    leases, usage = create_table(clients.dynamodb, sort=None), create_table(clients.dynamodb, sort="S")
+    asked = AdmissionRequest(
+        scope=ANN.scope,
+        conversation_id=C,
+        run_id=R,
+        now=NOON,
+        until=NOON,
+        limits=TurnLimits(),
+        submission=parse_submission("my-key", ANN.scope, C, "my question"),
+    )
+
+    create_admissions(clients.dynamodb, leases=leases, usage=usage).admit(asked)
+
+    assert not {"my-key", "my question"} & set(str(items(clients, usage)).split("'"))
+    assert DAY.total_seconds() in ends(clients, usage)
 
 
 @pytest.mark.parametrize("character", ["x", "ü", "🙂"])

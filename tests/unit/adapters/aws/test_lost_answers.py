@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from equerry.adapters.aws.clients import AwsClients
-from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
 from equerry.channel.envelope import Envelope
 from equerry.channel.marker import Marker
@@ -17,6 +16,7 @@ from equerry.kernel.identifiers import ConversationId, OrganisationId, RunId, Us
 from equerry.ports.delivery import EnvelopeExists
 
 from tests.contract.aws_backends import create_table, new_identifier, start_aws
+from tests.contract.leasing import create_lease_book
 from tests.fakes.clock import NOON
 
 C, R = ConversationId("c-1"), RunId("r-1")
@@ -60,7 +60,7 @@ def envelope(delta: str = "word") -> Envelope:
 def test_a_claim_whose_answer_was_lost_is_held(
     clients: AwsClients, lose_answer: Callable[[str], list[int]]
 ) -> None:
-    leases = DynamoLeaseAdapter(clients.dynamodb, create_table(clients.dynamodb, sort=None), new_identifier)
+    leases = create_lease_book(clients.dynamodb)
     leases.acquire(C, R, SCOPE, until=LATER)
 
     sent = lose_answer("UpdateItem")
@@ -73,7 +73,7 @@ def test_a_claim_whose_answer_was_lost_is_held(
 def test_a_claim_that_really_lost_stays_lost(
     clients: AwsClients, lose_answer: Callable[[str], list[int]]
 ) -> None:
-    leases = DynamoLeaseAdapter(clients.dynamodb, create_table(clients.dynamodb, sort=None), new_identifier)
+    leases = create_lease_book(clients.dynamodb)
     leases.acquire(C, R, SCOPE, until=LATER)
     claimed = leases.claim(C, R, now=NOON, until=LATER)
 
@@ -84,12 +84,12 @@ def test_a_claim_that_really_lost_stays_lost(
     assert leases.find_lease(C) == claimed
 
 
-def test_an_acquisition_whose_answer_was_lost_is_held(
+def test_an_admission_whose_answer_was_lost_is_held(
     clients: AwsClients, lose_answer: Callable[[str], list[int]]
 ) -> None:
-    leases = DynamoLeaseAdapter(clients.dynamodb, create_table(clients.dynamodb, sort=None), new_identifier)
+    leases = create_lease_book(clients.dynamodb)
 
-    sent = lose_answer("PutItem")
+    sent = lose_answer("TransactWriteItems")
 
     assert leases.acquire(C, R, SCOPE, until=LATER) == leases.find_lease(C)
     assert len(sent) >= 2
@@ -98,7 +98,7 @@ def test_an_acquisition_whose_answer_was_lost_is_held(
 def test_a_renewal_whose_answer_was_lost_is_held(
     clients: AwsClients, lose_answer: Callable[[str], list[int]]
 ) -> None:
-    leases = DynamoLeaseAdapter(clients.dynamodb, create_table(clients.dynamodb, sort=None), new_identifier)
+    leases = create_lease_book(clients.dynamodb)
     leases.acquire(C, R, SCOPE, until=LATER)
     claimed = leases.claim(C, R, now=NOON, until=NOON)
 

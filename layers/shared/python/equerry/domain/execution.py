@@ -1,8 +1,37 @@
-"""Where a run is executed: one predicate for every entry point."""
+"""Where a run is executed, and within which bounds: one predicate for every entry point."""
+
+from dataclasses import replace
 
 from equerry.channel.events import ExecutionMode
+from equerry.domain.budget import Reservation
+from equerry.domain.limits import TurnLimits
+from equerry.engine.assistant import LoopLimits
+
+SHORT_HISTORY_MESSAGES = 3
+"""What a turn sees whose budget ran short: the question, and the exchange before it."""
 
 
 def choose_mode() -> tuple[ExecutionMode, str]:
     """Return how to execute a run, and why, for the run's record."""
     return "queued", "needs_model"
+
+
+def bound_limits(profile: LoopLimits, reserved: Reservation | None, most: TurnLimits) -> LoopLimits:
+    """Return a profile's limits, none above the platform's and the tokens not above what was reserved."""
+    return replace(
+        profile,
+        rounds=min(profile.rounds, most.tool_rounds),
+        tool_calls=min(profile.tool_calls, most.tool_calls),
+        round_output_tokens=min(profile.round_output_tokens, most.round_tokens),
+        input_tokens=min(profile.input_tokens, reserved.input_tokens if reserved else most.turn_input_tokens),
+        output_tokens=min(
+            profile.output_tokens, reserved.output_tokens if reserved else most.turn_output_tokens
+        ),
+    )
+
+
+def choose_history(reserved: Reservation | None, most: TurnLimits) -> int:
+    """Return how many messages of the transcript, the question among them, the turn may see."""
+    if reserved is None or reserved.full:
+        return most.history_messages
+    return min(SHORT_HISTORY_MESSAGES, most.history_messages)

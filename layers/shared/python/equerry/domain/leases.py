@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from equerry.domain.budget import Reservation
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import Conflict
 from equerry.kernel.identifiers import ConversationId, RunId
@@ -18,6 +19,8 @@ class Lease:
         scope: for whom the run works; a worker learns it here and nowhere else.
         token: fencing token; 0 while the run waits, one more at each claim by a worker.
         until: when the holder counts as dead unless it renews (aware, UTC).
+        reservation: the tokens set aside for the run, settled with the lease's end; None on a lease from
+            before there were any.
     """
 
     conversation_id: ConversationId
@@ -25,6 +28,7 @@ class Lease:
     scope: Scope
     token: int
     until: datetime
+    reservation: Reservation | None = None
 
     def is_lapsed(self, now: datetime) -> bool:
         """Whether its holder counts as dead."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from equerry.engine.assistant import Assistant
+from equerry.engine.estimates import estimate_blocks, estimate_request
 from equerry.engine.messages import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from equerry.engine.model import (
     ModelRequest,
@@ -89,6 +90,7 @@ class RunOutcome:
 
     Attributes:
         text: everything the model said, rounds apart by a blank line.
+        unmetered: an estimate for rounds that broke off, whose tokens the provider did not report.
         error: the foreseen failure behind the stop `error`.
     """
 
@@ -96,6 +98,7 @@ class RunOutcome:
     text: str
     thread: Thread
     usage: Usage
+    unmetered: Usage
     rounds: int
     tool_calls: int
     error: EquerryError | None = None
@@ -142,6 +145,7 @@ class _Progress:
     started_s: float
     text: str = ""
     usage: Usage = field(default_factory=Usage)
+    unmetered: Usage = field(default_factory=Usage)
     rounds: int = 0
     tool_calls: int = 0
     opens_round: bool = False
@@ -152,6 +156,7 @@ class _Progress:
             text=self.text.strip(),
             thread=self.thread,
             usage=self.usage,
+            unmetered=self.unmetered,
             rounds=self.rounds,
             tool_calls=self.tool_calls,
             error=error,
@@ -252,7 +257,7 @@ class RunLoop:
                     else:
                         played.end = event
         finally:
-            _keep(played, progress)
+            _keep(request, played, progress)
         return played
 
     def _run_tools(
@@ -316,10 +321,14 @@ def _pass_on(text: str, progress: _Progress, consumer: LoopConsumer) -> None:
     consumer(TextProduced(text))
 
 
-def _keep(played: _Round, progress: _Progress) -> None:
+def _keep(request: ModelRequest, played: _Round, progress: _Progress) -> None:
     """Put what a round brought into the progress, also when it broke off."""
     played.close_words()
     if played.end is not None:
         progress.usage += played.end.usage
+    else:
+        progress.unmetered += Usage(
+            input_tokens=estimate_request(request), output_tokens=estimate_blocks(played.blocks)
+        )
     if played.kept:
         progress.thread = progress.thread.answer(*played.kept)

@@ -7,6 +7,7 @@ EquerryError
 ├── NotFound          404  not there, or not there for this principal
 ├── Conflict          409  the state does not allow it now
 ├── TooLarge          413  over a stated limit
+├── Unprocessable     422  well formed, and contradicts what was said before
 ├── LimitReached      429  a rate or budget is used up
 └── Unavailable       503  a part we need is not answering; may succeed later
 
@@ -61,6 +62,12 @@ class TooLarge(EquerryError):
     """Over a stated limit."""
 
     code = "too_large"
+
+
+class Unprocessable(EquerryError):
+    """Well formed, and contradicts what the caller said before."""
+
+    code = "unprocessable"
 
 
 class LimitReached(EquerryError):

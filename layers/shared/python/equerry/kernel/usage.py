@@ -20,6 +20,11 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """What a budget is charged: input and output; the other counts are parts of these."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,

@@ -4,22 +4,11 @@ from datetime import datetime
 from typing import Protocol
 
 from equerry.domain.leases import Lease
-from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import ConversationId, RunId
 
 
 class LeasePort(Protocol):
-    """One lease a conversation at most."""
-
-    def acquire(
-        self, conversation_id: ConversationId, run_id: RunId, scope: Scope, *, until: datetime
-    ) -> Lease:
-        """Take a free conversation for a waiting run (token 0); the same run again gets its lease again.
-
-        Raises:
-            TurnInProgress: another run has it, lapsed or not; `held` is its lease.
-        """
-        ...
+    """One lease a conversation at most; AdmissionPort begins and ends them."""
 
     def find_lease(self, conversation_id: ConversationId) -> Lease | None:
         """Return the lease as last written (strongly consistent)."""
@@ -43,10 +32,6 @@ class LeasePort(Protocol):
         Raises:
             LeaseLost: somebody else claimed it, or it is gone.
         """
-        ...
-
-    def release(self, lease: Lease) -> bool:
-        """Free the conversation; False, changing nothing, if run or token differ."""
         ...
 
     def list_lapsed(self, *, now: datetime, limit: int) -> tuple[Lease, ...]:

@@ -18,8 +18,8 @@ from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
 from equerry.runtime.settings import HttpSettings
-from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
+from equerry.services.admission import AdmissionService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.subscriptions import TicketService
@@ -70,13 +70,22 @@ def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
 
 def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    admissions = parts.build_admissions(settings)
+    guard = AdmissionService(
+        admissions=admissions,
+        runs=parts.runs,
+        recovery=parts.build_recovery(interrupts, admissions),
+        limits=settings.turn_limits,
+        clock=parts.clock,
+    )
     return TurnService(
         transcripts=parts.transcripts,
         runs=parts.runs,
         leases=parts.leases,
+        admissions=admissions,
         interrupts=interrupts,
-        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url, find_traceparent),
-        recovery=parts.build_recovery(interrupts),
+        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url),
+        guard=guard,
         clock=parts.clock,
         new_id=new_identifier,
     )

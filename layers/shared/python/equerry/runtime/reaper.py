@@ -29,4 +29,4 @@ def build_reaper_app(environ: Mapping[str, str] = os.environ) -> ReaperApp:
     settings = ReaperSettings.from_env(environ)
     parts = build_turn_parts(settings)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
-    return ReaperApp(parts.build_recovery(interrupts))
+    return ReaperApp(parts.build_recovery(interrupts, parts.build_admissions(settings)))

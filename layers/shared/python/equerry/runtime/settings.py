@@ -1,14 +1,69 @@
 """What each function reads from its environment; infra sets it through `to_env` and no other way."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from equerry.domain.limits import TurnLimits
 from equerry.kernel.kinds import value
 from equerry.runtime.environment import Environment
+
+_DEFAULT = TurnLimits()
 
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings(Environment):
+class LimitSettings(Environment):
+    """What the environment says of the limits; each is the committed default unless it is set."""
+
+    assistant_message_chars: int = _DEFAULT.message_chars
+    assistant_user_turns_per_minute: int = _DEFAULT.user_turns_per_minute
+    assistant_organisation_turns_per_minute: int = _DEFAULT.organisation_turns_per_minute
+    assistant_daily_tokens: int = _DEFAULT.daily_tokens
+    assistant_turn_input_tokens: int = _DEFAULT.turn_input_tokens
+    assistant_turn_output_tokens: int = _DEFAULT.turn_output_tokens
+    assistant_floor_tokens: int = _DEFAULT.floor_tokens
+    assistant_max_tool_rounds: int = _DEFAULT.tool_rounds
+    assistant_max_tokens: int = _DEFAULT.round_tokens
+    assistant_max_tool_calls: int = _DEFAULT.tool_calls
+    assistant_history_max_messages: int = _DEFAULT.history_messages
+
+    @property
+    def turn_limits(self) -> TurnLimits:
+        """The table that services read.
+
+        Raises:
+            ValueError: a limit below 1, or a floor above a whole turn.
+        """
+        return TurnLimits(**{limit: getattr(self, name) for limit, name in _SETTING_OF.items()})
+
+
+_SETTING_OF = {
+    "tool_rounds": "assistant_max_tool_rounds",
+    "round_tokens": "assistant_max_tokens",
+    "tool_calls": "assistant_max_tool_calls",
+    "history_messages": "assistant_history_max_messages",
+} | {
+    limit: f"assistant_{limit}"
+    for limit in (
+        "message_chars",
+        "user_turns_per_minute",
+        "organisation_turns_per_minute",
+        "daily_tokens",
+        "turn_input_tokens",
+        "turn_output_tokens",
+        "floor_tokens",
+    )
+}
+
+
+def limit_variables(limits: TurnLimits) -> dict[str, Any]:
+    """Return the settings that say `limits`, by name."""
+    return {name: getattr(limits, limit) for limit, name in _SETTING_OF.items()}
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings(LimitSettings):
     """The HTTP entry points."""
 
     equerry_stage: str
@@ -19,6 +74,7 @@ class HttpSettings(Environment):
     auth_audience: str
     database_secret_arn: str
     leases_table: str
+    usage_table: str
     connections_table: str
     replay_table: str
     run_flags_table: str
@@ -45,12 +101,13 @@ class WebSocketSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings(Environment):
+class WorkerSettings(LimitSettings):
     """Turns from the queue."""
 
     equerry_stage: str
     database_secret_arn: str
     leases_table: str
+    usage_table: str
     connections_table: str
     replay_table: str
     run_flags_table: str
@@ -74,6 +131,7 @@ class ReaperSettings(Environment):
     equerry_stage: str
     database_secret_arn: str
     leases_table: str
+    usage_table: str
     connections_table: str
     replay_table: str
     run_flags_table: str

@@ -1,8 +1,10 @@
 """What every function that touches a run is made of."""
 
+import random
 from dataclasses import dataclass
 from typing import Protocol
 
+from equerry.adapters.aws.admission import DynamoAdmissionAdapter
 from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
 from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
@@ -13,6 +15,7 @@ from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.kernel.clock import Clock
+from equerry.ports.admission import AdmissionPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.metrics import MetricPort
 from equerry.runtime.clock import SystemClock
@@ -40,6 +43,15 @@ class TurnStoreSettings(Protocol):
     def websocket_endpoint(self) -> str: ...
 
 
+class CountingSettings(Protocol):
+    """Where a function finds what turns are counted by."""
+
+    @property
+    def leases_table(self) -> str: ...
+    @property
+    def usage_table(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
     """The adapters and small services around runs, over one set of clients."""
@@ -55,11 +67,22 @@ class TurnParts:
     delivery: DeliveryService
     metrics: MetricPort
 
-    def build_recovery(self, interrupts: InterruptPort) -> RecoveryService:
+    def build_admissions(self, settings: CountingSettings) -> AdmissionPort:
+        """Return what turns are counted and settled by."""
+        return DynamoAdmissionAdapter(
+            self.clients.dynamodb,
+            leases=settings.leases_table,
+            usage=settings.usage_table,
+            clock=self.clock,
+            jitter=random.random,
+        )
+
+    def build_recovery(self, interrupts: InterruptPort, admissions: AdmissionPort) -> RecoveryService:
         """Return the service that settles what dead workers left."""
         return RecoveryService(
             runs=self.runs,
             leases=self.leases,
+            admissions=admissions,
             interrupts=interrupts,
             log=self.log,
             delivery=self.delivery,

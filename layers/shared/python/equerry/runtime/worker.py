@@ -22,7 +22,6 @@ from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import WorkerSettings
 from equerry.runtime.tools import build_tool_registry
-from equerry.runtime.tracing import enter_trace
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.answering import AnswerService
 from equerry.services.pulse import PulseService
@@ -45,10 +44,8 @@ class WorkerApp:
         )
 
     def _run(self, record: SQSRecord) -> None:
-        body = loads(record.body)
-        run_id = RunId(body["runId"])
+        run_id = RunId(loads(record.body)["runId"])
         conversation_id = ConversationId(record.attributes.message_group_id or "")
-        enter_trace(body.get("traceparent"))
         logger.append_keys(run_id=run_id)
         try:
             handling = self._service.execute(run_id, conversation_id, receipt=record.receipt_handle)
@@ -64,10 +61,11 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     settings = WorkerSettings.from_env(environ)
     parts = build_turn_parts(settings)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    admissions = parts.build_admissions(settings)
     answers = AnswerService(
         transcripts=parts.transcripts,
         runs=parts.runs,
-        leases=parts.leases,
+        admissions=admissions,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=build_model(settings, parts.clients, parts.clock),
         log=parts.log,
@@ -75,6 +73,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         metrics=parts.metrics,
         build_tools=build_tool_registry(parts.database, settings),
         new_nonce=new_nonce,
+        limits=settings.turn_limits,
         clock=parts.clock,
     )
     pulses = PulseService(
@@ -88,7 +87,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         leases=parts.leases,
         interrupts=interrupts,
         answers=answers,
-        recovery=parts.build_recovery(interrupts),
+        recovery=parts.build_recovery(interrupts, admissions),
         pulses=pulses,
         clock=parts.clock,
     )

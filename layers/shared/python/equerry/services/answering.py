@@ -2,15 +2,17 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from equerry.channel.events import Accepted, Citations, Done, MessagePersisted, RunError, Step, StopReason
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
-from equerry.domain.composition import HISTORY_MESSAGES, compose_prompt, compose_thread
+from equerry.domain.composition import compose_prompt, compose_thread
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
+from equerry.domain.execution import bound_limits, choose_history
 from equerry.domain.leases import LeaseLost
+from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
 from equerry.engine.assistant import Assistant
@@ -19,8 +21,8 @@ from equerry.engine.tool import Tool
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError
 from equerry.kernel.usage import Usage
+from equerry.ports.admission import AdmissionPort
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
-from equerry.ports.leases import LeasePort
 from equerry.ports.metrics import MetricPort
 from equerry.ports.model import ModelPort
 from equerry.ports.profiles import ProfilePort
@@ -41,12 +43,22 @@ UNFORESEEN = EquerryError(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Ending:
+    """How a run stops; `spent` is what its budget is charged, None if nobody can know."""
+
+    stop: StopReason
+    usage: Usage = field(default_factory=Usage)
+    failure: EquerryError | None = None
+    spent: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerService:
     """Answers claimed runs."""
 
     transcripts: TranscriptPort
     runs: RunPort
-    leases: LeasePort
+    admissions: AdmissionPort
     profiles: ProfilePort
     model: ModelPort
     log: ReplayLogPort
@@ -54,6 +66,7 @@ class AnswerService:
     metrics: MetricPort
     build_tools: BuildTools
     new_nonce: Callable[[], str]
+    limits: TurnLimits
     clock: Clock
 
     def answer(self, run: Run, pulse: Pulse) -> None:
@@ -64,16 +77,16 @@ class AnswerService:
         """
         narrator = self._open_narrator(run, pulse)
         try:
-            stop, usage, failure = self._play(run, pulse, narrator)
+            ending = self._play(run, pulse, narrator)
         except (LeaseLost, EnvelopeExists):
             raise
-        except EquerryError as foreseen:
-            stop, usage, failure = "error", Usage(), foreseen
+        except EquerryError as foreseen:  # before the loop, which ends by itself when the model fails
+            ending = _Ending(stop="error", failure=foreseen, spent=0)
         except Exception:
             # A reader must not wait for a bug of ours: the run ends, and the failure goes on to the alarm.
-            self._finish(run, pulse, narrator, "error", Usage(), UNFORESEEN)
+            self._finish(run, pulse, narrator, _Ending(stop="error", failure=UNFORESEEN, spent=None))
             raise
-        self._finish(run, pulse, narrator, stop, usage, failure)
+        self._finish(run, pulse, narrator, ending)
 
     def _open_narrator(self, run: Run, pulse: Pulse) -> Narrator:
         last = self.log.find_last(run.run_id)
@@ -90,10 +103,8 @@ class AnswerService:
             on_first_round=lambda: self.runs.mark_provider_started(pulse.lease.scope, run.run_id),
         )
 
-    def _play(
-        self, run: Run, pulse: Pulse, narrator: Narrator
-    ) -> tuple[StopReason, Usage, EquerryError | None]:
-        scope = pulse.lease.scope
+    def _play(self, run: Run, pulse: Pulse, narrator: Narrator) -> _Ending:
+        scope, reserved = pulse.lease.scope, pulse.lease.reservation
         if narrator.publisher.last_seq == 0:
             narrator.publisher.publish(_accepted(run))
         narrator.publisher.publish(Step(stage="composing", label="Reading the conversation"))
@@ -104,33 +115,32 @@ class AnswerService:
         assistant = Assistant(
             prompt=compose_prompt(profile, retrieves=bool(tools), nonce=nonce),
             tools=tools,
-            limits=profile.limits,
+            limits=bound_limits(profile.limits, reserved, self.limits),
         )
-        history = self.transcripts.list_messages(scope, run.conversation_id, limit=HISTORY_MESSAGES)
+        seen = choose_history(reserved, self.limits)
+        history = self.transcripts.list_messages(scope, run.conversation_id, limit=seen)
         loop = RunLoop(stream_round=self.model.stream, clock=self.clock, should_stop=pulse.should_stop)
         outcome = loop.run(assistant, compose_thread(history, nonce=nonce), narrator)
-        return outcome.stop, outcome.usage, outcome.error
+        return _Ending(
+            stop=outcome.stop,
+            usage=outcome.usage,
+            failure=outcome.error,
+            spent=outcome.usage.tokens + outcome.unmetered.tokens,
+        )
 
-    def _finish(
-        self,
-        run: Run,
-        pulse: Pulse,
-        narrator: Narrator,
-        stop: StopReason,
-        usage: Usage,
-        failure: EquerryError | None,
-    ) -> None:
+    def _finish(self, run: Run, pulse: Pulse, narrator: Narrator, ending: _Ending) -> None:
         """Persist the answer and end the run: citations, answer, error, and the one `done`."""
         if pulse.lost:
             raise LeaseLost("the run was taken over; its new holder ends it")
         narrator.finish()
+        failure = ending.failure
         publisher, refs = narrator.publisher, tuple(narrator.citations.refs)
         if refs:
             publisher.publish(Citations(message_id=run.assistant_message_id, refs=refs))
         has_text = bool(narrator.text.strip())
         end = RunEnd(
-            stop_reason=stop,
-            usage=usage,
+            stop_reason=ending.stop,
+            usage=ending.usage,
             last_seq=publisher.last_seq + has_text + (failure is not None) + 1,
             ended_at=self.clock.now(),
             text=narrator.text if has_text else "",
@@ -148,13 +158,16 @@ class AnswerService:
         if failure is not None:
             publisher.publish(RunError(code=failure.code, message=str(failure)))
         # Free before anyone can hear of the end, so that an immediate next question is not refused.
-        publisher.publish(Done(stop_reason=stop, usage=usage), before_delivery=lambda: self._release(pulse))
-        logger.info("run_ended", extra={"run_id": run.run_id, "stop_reason": stop})
+        publisher.publish(
+            Done(stop_reason=ending.stop, usage=ending.usage),
+            before_delivery=lambda: self._release(pulse, ending),
+        )
+        logger.info("run_ended", extra={"run_id": run.run_id, "stop_reason": ending.stop})
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
         self.metrics.record(measures, profile=run.profile, model=self.model.choice.model)
 
-    def _release(self, pulse: Pulse) -> None:
-        self.leases.release(pulse.lease)
+    def _release(self, pulse: Pulse, ending: _Ending) -> None:
+        self.admissions.settle(pulse.lease, spent=ending.spent)
 
 
 def _accepted(run: Run) -> Accepted:

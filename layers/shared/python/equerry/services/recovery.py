@@ -13,6 +13,7 @@ from equerry.domain.leases import Lease, LeaseLost
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import RunId
+from equerry.ports.admission import AdmissionPort
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
@@ -27,6 +28,8 @@ INTERRUPTED = "The assistant was interrupted before it finished. What it had wri
 SETTLING_S = 30
 """A settler that dies as well is followed by another after this long."""
 _PAGE = 500
+_UNCOUNTED: frozenset[StopReason | None] = frozenset({"cancelled", "error", "interrupted"})
+"""A run that stopped so may have broken off a round, whose tokens no provider reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,7 @@ class RecoveryService:
 
     runs: RunPort
     leases: LeasePort
+    admissions: AdmissionPort
     interrupts: InterruptPort
     log: ReplayLogPort
     delivery: DeliveryService
@@ -57,7 +61,7 @@ class RecoveryService:
         if run is None or run.status != "ended":
             return False
         self.complete_log(lease, run)
-        return self.leases.release(lease)
+        return self.release(lease, run)
 
     def _settle_lapsed(self, lease: Lease) -> bool:
         """Take the place of a dead holder, so that it can write nothing should it wake, and end its run."""
@@ -70,12 +74,12 @@ class RecoveryService:
         run = self._find_run(claimed)
         if run is None:
             # The entry point died before it wrote the turn: nobody was told of this run.
-            return self.leases.release(claimed)
+            return self.release(claimed, None)
         if run.status != "ended":
             self.end_interrupted(claimed, run)
             return True
         self.complete_log(claimed, run)
-        return self.leases.release(claimed)
+        return self.release(claimed, run)
 
     def _find_run(self, lease: Lease) -> Run | None:
         try:
@@ -99,9 +103,14 @@ class RecoveryService:
         if self.runs.end_run(lease.scope, run.run_id, end):
             model = run.model.model if run.model else None
             self.metrics.record(measure_end(run, end), profile=run.profile, model=model)
-        self.complete_log(lease, self.runs.fetch_run(lease.scope, run.run_id))
-        self.leases.release(lease)
+        ended = self.runs.fetch_run(lease.scope, run.run_id)
+        self.complete_log(lease, ended)
+        self.release(lease, ended)
         self.interrupts.clear_interrupt(run.run_id)
+
+    def release(self, lease: Lease, run: Run | None) -> bool:
+        """Free the conversation of an ended run, or of one that was never written, and settle its tokens."""
+        return self.admissions.settle(lease, spent=_find_spent(run))
 
     def complete_log(self, lease: Lease, run: Run) -> None:
         """Write what the log of an ended run still lacks: the answer's anchor, the error, the one `done`.
@@ -144,3 +153,10 @@ class RecoveryService:
             text += "".join(str(e.payload["delta"]) for e in page if e.type == "token")
             marker = Marker(run_id, page[-1].seq)
         return strip_markers(text).strip(), marker.seq
+
+
+def _find_spent(run: Run | None) -> int | None:
+    """Return what an ended run spent; None if a provider was asked and nobody heard what it counted."""
+    if run is None or not run.provider_started:
+        return 0
+    return None if run.stop_reason in _UNCOUNTED else run.usage.tokens

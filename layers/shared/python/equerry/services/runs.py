@@ -53,11 +53,11 @@ class RunService:
         try:
             run = self.runs.fetch_run(lease.scope, run_id)
         except NotFound:
-            self.leases.release(lease)
+            self.recovery.release(lease, None)
             return "settled"
         if run.status == "ended":
             self.recovery.complete_log(lease, run)
-            self.leases.release(lease)
+            self.recovery.release(lease, run)
             return "settled"
         if run.provider_started:
             self.recovery.end_interrupted(lease, run)

@@ -15,12 +15,13 @@ from equerry.adapters.aws.attributes import (
     text,
 )
 from equerry.adapters.aws.errors import ConditionFailed, aws_errors
-from equerry.domain.leases import Lease, LeaseLost, TurnInProgress
-from equerry.domain.principal import Scope
+from equerry.domain.budget import Reservation
+from equerry.domain.leases import Lease, LeaseLost
 from equerry.kernel.identifiers import ConversationId, NewIdentifier, RunId
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import DeleteTypeDef, PutTypeDef
 
     from equerry.adapters.aws.attributes import Item
 
@@ -29,7 +30,7 @@ _CLAIMABLE = "run_id = :run AND (fence = :waiting OR held_until <= :now)"
 
 
 class DynamoLeaseAdapter:
-    """LeasePort over a table with the key `pk`, the conversation.
+    """LeasePort over a table with the key `pk`, the conversation; admission begins and ends its items.
 
     The item has no `expires_at`: one that DynamoDB dropped by itself would be a run that nobody ends.
     `new_identifier` marks each claim, so that one whose first answer got lost recognises itself.
@@ -40,36 +41,14 @@ class DynamoLeaseAdapter:
         self._table = table
         self._new_identifier = new_identifier
 
-    def acquire(
-        self, conversation_id: ConversationId, run_id: RunId, scope: Scope, *, until: datetime
-    ) -> Lease:
-        """Keep LeasePort's promise."""
-        wanted = Lease(conversation_id=conversation_id, run_id=run_id, scope=scope, token=0, until=until)
-        try:
-            with aws_errors(f"acquire conversation {conversation_id}"):
-                self._client.put_item(
-                    TableName=self._table,
-                    Item=_to_item(wanted),
-                    ConditionExpression="attribute_not_exists(pk)",
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                )
-        except ConditionFailed as failed:
-            if failed.item is None:
-                raise  # asked for, so only a broken store leaves it out
-            held = _from_item(failed.item)
-            if held.run_id != run_id:
-                raise TurnInProgress(held) from failed
-            return held
-        return wanted
-
     def find_lease(self, conversation_id: ConversationId) -> Lease | None:
         """Keep LeasePort's promise."""
         with aws_errors(f"read the lease of {conversation_id}"):
             answer = self._client.get_item(
-                TableName=self._table, Key=_key(conversation_id), ConsistentRead=True
+                TableName=self._table, Key=lease_key(conversation_id), ConsistentRead=True
             )
         item = answer.get("Item")
-        return _from_item(item) if item else None
+        return read_lease(item) if item else None
 
     def claim(
         self, conversation_id: ConversationId, run_id: RunId, *, now: datetime, until: datetime
@@ -78,7 +57,7 @@ class DynamoLeaseAdapter:
         claim_id = self._new_identifier()
         try:
             return self._update(
-                _key(conversation_id),
+                lease_key(conversation_id),
                 change="SET fence = fence + :one, held_until = :until, claim_id = :claim",
                 condition=_CLAIMABLE,
                 values={
@@ -92,34 +71,20 @@ class DynamoLeaseAdapter:
             )
         except ConditionFailed as failed:
             if failed.item and failed.item.get("claim_id") == text(claim_id):
-                return _from_item(failed.item)
+                return read_lease(failed.item)
             raise LeaseLost(f"run {run_id} has another live worker, or no lease") from failed
 
     def renew(self, lease: Lease, *, until: datetime) -> Lease:
         """Keep LeasePort's promise."""
         try:
             return self._update(
-                _key(lease.conversation_id),
+                lease_key(lease.conversation_id),
                 change="SET held_until = :until",
                 condition=_HELD,
                 values={":until": instant(until), **_holder(lease)},
             )
         except ConditionFailed as failed:
             raise LeaseLost(f"run {lease.run_id} does not hold its lease any more") from failed
-
-    def release(self, lease: Lease) -> bool:
-        """Keep LeasePort's promise."""
-        try:
-            with aws_errors(f"release conversation {lease.conversation_id}"):
-                self._client.delete_item(
-                    TableName=self._table,
-                    Key=_key(lease.conversation_id),
-                    ConditionExpression=_HELD,
-                    ExpressionAttributeValues=_holder(lease),
-                )
-        except ConditionFailed:
-            return False
-        return True
 
     def list_lapsed(self, *, now: datetime, limit: int) -> tuple[Lease, ...]:
         """Keep LeasePort's promise.
@@ -130,7 +95,7 @@ class DynamoLeaseAdapter:
         for item in self._scan(now):
             if len(lapsed) == limit:
                 break
-            lapsed.append(_from_item(item))
+            lapsed.append(read_lease(item))
         return tuple(lapsed)
 
     def _scan(self, now: datetime) -> "Iterator[Item]":
@@ -155,11 +120,48 @@ class DynamoLeaseAdapter:
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        return _from_item(answer["Attributes"])
+        return read_lease(answer["Attributes"])
 
 
-def _key(conversation_id: ConversationId) -> "Item":
+def lease_key(conversation_id: ConversationId) -> "Item":
+    """Return the key of a conversation's lease."""
     return {"pk": text(conversation_id)}
+
+
+def write_lease(table: str, lease: Lease) -> "PutTypeDef":
+    """Return the write that takes a free conversation."""
+    return {"TableName": table, "Item": _to_item(lease), "ConditionExpression": "attribute_not_exists(pk)"}
+
+
+def write_lease_end(table: str, lease: Lease) -> "DeleteTypeDef":
+    """Return the deletion that frees a conversation which `lease` still holds."""
+    return {
+        "TableName": table,
+        "Key": lease_key(lease.conversation_id),
+        "ConditionExpression": _HELD,
+        "ExpressionAttributeValues": _holder(lease),
+    }
+
+
+def read_lease(item: Mapping[str, Any]) -> Lease:
+    """Return the lease that an item holds."""
+    return Lease(
+        conversation_id=ConversationId(read_text(item, "pk")),
+        run_id=RunId(read_text(item, "run_id")),
+        scope=read_scope(item),
+        token=read_number(item, "fence"),
+        until=read_instant(item, "held_until"),
+        reservation=_read_reservation(item) if "reserved_hour" in item else None,
+    )
+
+
+def _read_reservation(item: Mapping[str, Any]) -> Reservation:
+    return Reservation(
+        hour=read_number(item, "reserved_hour"),
+        input_tokens=read_number(item, "reserved_input"),
+        output_tokens=read_number(item, "reserved_output"),
+        full=bool(item["reserved_full"]["BOOL"]),
+    )
 
 
 def _holder(lease: Lease) -> "Item":
@@ -168,19 +170,19 @@ def _holder(lease: Lease) -> "Item":
 
 def _to_item(lease: Lease) -> "Item":
     return {
-        **_key(lease.conversation_id),
+        **lease_key(lease.conversation_id),
         **scope_attributes(lease.scope),
         "run_id": text(lease.run_id),
         "fence": number(lease.token),
         "held_until": instant(lease.until),
+        **(_reservation(lease.reservation) if lease.reservation else {}),
     }
 
 
-def _from_item(item: Mapping[str, Any]) -> Lease:
-    return Lease(
-        conversation_id=ConversationId(read_text(item, "pk")),
-        run_id=RunId(read_text(item, "run_id")),
-        scope=read_scope(item),
-        token=read_number(item, "fence"),
-        until=read_instant(item, "held_until"),
-    )
+def _reservation(reservation: Reservation) -> "Item":
+    return {
+        "reserved_hour": number(reservation.hour),
+        "reserved_input": number(reservation.input_tokens),
+        "reserved_output": number(reservation.output_tokens),
+        "reserved_full": {"BOOL": reservation.full},
+    }

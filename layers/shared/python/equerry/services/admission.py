@@ -1,0 +1,103 @@
+"""The guard before a turn: what is counted decides, and what a dead run left in the way is settled first."""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from equerry.domain.admission import Admission, AdmissionRequest, AssistantUnavailable
+from equerry.domain.conversations import Run
+from equerry.domain.leases import Lease, TurnInProgress
+from equerry.domain.limits import TurnLimits
+from equerry.domain.principal import Scope
+from equerry.domain.submissions import Submission, SubmissionInProgress
+from equerry.kernel.clock import Clock
+from equerry.kernel.errors import NotFound, Unavailable
+from equerry.kernel.identifiers import RunId
+from equerry.ports.admission import AdmissionPort
+from equerry.ports.transcripts import RunPort
+from equerry.services.recovery import RecoveryService
+
+logger = logging.getLogger(__name__)
+
+QUEUE_LEASE_S = 330
+"""How long an accepted run may wait for a worker: the workers' time-out of 300 s and a margin."""
+ACCEPTING_S = 60
+"""An entry point that has not written its turn after this long is dead: the gateway gives it 29 s."""
+_OBSTACLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionService:
+    """Admits turns, each question once."""
+
+    admissions: AdmissionPort
+    runs: RunPort
+    recovery: RecoveryService
+    limits: TurnLimits
+    clock: Clock
+
+    def admit(self, scope: Scope, run: Run, submission: Submission | None) -> Admission | Run:
+        """Count a turn and take its conversation, or return the run that its key already stands for.
+
+        Raises:
+            Every refusal of `equerry.domain.admission.judge`, the first in its order.
+            AssistantUnavailable: the store of what is counted does not answer; nothing begins without it.
+        """
+        superseded: RunId | None = None
+        for _ in range(_OBSTACLES):
+            try:
+                return self._ask(scope, run, submission, superseded)
+            except TurnInProgress as busy:
+                if not self.recovery.settle(busy.held):
+                    raise
+            except SubmissionInProgress as repeated:
+                first = self._find_run(scope, repeated.first.run_id)
+                if first is not None and not _never_began(first):
+                    return first
+                if first is None and not self._is_abandoned(repeated):
+                    raise
+                superseded = repeated.first.run_id
+        return self._ask(scope, run, submission, superseded)
+
+    def _ask(
+        self, scope: Scope, run: Run, submission: Submission | None, superseded: RunId | None
+    ) -> Admission:
+        request = AdmissionRequest(
+            scope=scope,
+            conversation_id=run.conversation_id,
+            run_id=run.run_id,
+            now=run.created_at,
+            until=run.created_at + timedelta(seconds=QUEUE_LEASE_S),
+            limits=self.limits,
+            submission=submission,
+            superseded=superseded,
+        )
+        try:
+            return self.admissions.admit(request)
+        except Unavailable as out:
+            logger.warning("admission_unavailable", extra={"run_id": run.run_id})
+            raise AssistantUnavailable("the assistant cannot take questions right now; ask again") from out
+
+    def _find_run(self, scope: Scope, run_id: RunId) -> Run | None:
+        try:
+            return self.runs.fetch_run(scope, run_id)
+        except NotFound:
+            return None
+
+    def _is_abandoned(self, repeated: SubmissionInProgress) -> bool:
+        """Whether whoever claimed the key has died before it wrote the turn; frees what it left."""
+        first, held = repeated.first, repeated.held
+        if held is None or held.run_id != first.run_id:
+            return True
+        if self.clock.now() - first.claimed_at < timedelta(seconds=ACCEPTING_S):
+            return False
+        return self._give_back(held)
+
+    def _give_back(self, held: Lease) -> bool:
+        logger.warning("submission_abandoned", extra={"run_id": held.run_id})
+        return self.admissions.settle(held, spent=0)
+
+
+def _never_began(run: Run) -> bool:
+    """Whether its own entry point ended it, because it could not queue it: the caller is to ask again."""
+    return run.status == "ended" and run.last_seq == 0
