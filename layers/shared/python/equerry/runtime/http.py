@@ -18,6 +18,7 @@ from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
 from equerry.runtime.settings import HttpSettings
+from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
 from equerry.services.admission import AdmissionService
 from equerry.services.conversations import ConversationService
@@ -84,7 +85,7 @@ def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
         leases=parts.leases,
         admissions=admissions,
         interrupts=interrupts,
-        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url),
+        queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url, find_traceparent),
         guard=guard,
         clock=parts.clock,
         new_id=new_identifier,

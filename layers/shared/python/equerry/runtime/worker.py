@@ -22,6 +22,7 @@ from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import WorkerSettings
 from equerry.runtime.tools import build_tool_registry
+from equerry.runtime.tracing import enter_trace
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.answering import AnswerService
 from equerry.services.pulse import PulseService
@@ -44,8 +45,10 @@ class WorkerApp:
         )
 
     def _run(self, record: SQSRecord) -> None:
-        run_id = RunId(loads(record.body)["runId"])
+        body = loads(record.body)
+        run_id = RunId(body["runId"])
         conversation_id = ConversationId(record.attributes.message_group_id or "")
+        enter_trace(body.get("traceparent"))
         logger.append_keys(run_id=run_id)
         try:
             handling = self._service.execute(run_id, conversation_id, receipt=record.receipt_handle)
