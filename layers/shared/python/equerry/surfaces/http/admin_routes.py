@@ -8,7 +8,7 @@ from equerry.domain.activity import RETENTION_DAYS, ActivityRow
 from equerry.domain.principal import Principal
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.models import ActivityAnswer, ActivityRowAnswer
-from equerry.surfaces.http.routing import QueryParameter, Route
+from equerry.surfaces.http.routing import Parameter, Route
 
 
 class ActivityShown(Protocol):
@@ -23,13 +23,13 @@ class ActivityShown(Protocol):
 ShowActivity = Callable[[Principal, Mapping[str, str]], ActivityShown]
 
 _QUERY = (
-    QueryParameter(name="tool", description="Only this tool's calls."),
-    QueryParameter(name="excludeTool", description="All but this tool's calls."),
-    QueryParameter(name="from", description="Not before this time, ISO 8601 with offset."),
-    QueryParameter(name="to", description="Before this time, ISO 8601 with offset."),
-    QueryParameter(name="outcome", description="Only calls that ended so: ok or error."),
-    QueryParameter(name="cursor", description="From the page before; none for the first."),
-    QueryParameter(name="limit", description="Rows of a page, 1 to 200; 50 if not given.", schema="integer"),
+    Parameter(name="tool", description="Only this tool's calls."),
+    Parameter(name="excludeTool", description="All but this tool's calls."),
+    Parameter(name="from", description="Not before this time, ISO 8601 with offset."),
+    Parameter(name="to", description="Before this time, ISO 8601 with offset."),
+    Parameter(name="outcome", description="Only calls that ended so: ok or error."),
+    Parameter(name="cursor", description="From the page before; none for the first."),
+    Parameter(name="limit", description="Rows of a page, 1 to 200; 50 if not given.", schema="integer"),
 )
 
 

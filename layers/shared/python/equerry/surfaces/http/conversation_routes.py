@@ -21,7 +21,13 @@ from equerry.surfaces.http.models import (
     TranscriptAnswer,
     TurnRequest,
 )
-from equerry.surfaces.http.routing import Route
+from equerry.surfaces.http.rates import encode_standings
+from equerry.surfaces.http.routing import Parameter, Route
+
+_KEY = Parameter(
+    name="Idempotency-Key",
+    description="Yours for this question: sent again under the same key, it is the same turn for 24 hours.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +78,8 @@ class ConversationRoutes:
                 status=202,
                 request=TurnRequest,
                 answer=AcceptanceAnswer,
-                failures=(404, 409),
+                headers=(_KEY,),
+                failures=(404, 409, 422, 429),
             ),
             Route(
                 method="GET",
@@ -121,14 +128,19 @@ class ConversationRoutes:
     def submit(self, request: HttpRequest) -> HttpAnswer:
         """POST /conversations/{conversationId}/messages."""
         asked = request.read_body(TurnRequest)
-        accepted = self.turns.submit(request.principal.scope, _conversation_id(request), asked.text)
+        accepted = self.turns.submit(
+            request.principal.scope,
+            _conversation_id(request),
+            asked.text,
+            key=request.headers.get(_KEY.name.lower()),
+        )
         answer = AcceptanceAnswer(
             run_id=accepted.run_id,
             conversation_id=accepted.conversation_id,
             message_ids=MessageIds(user=accepted.user_message_id, assistant=accepted.assistant_message_id),
             mode=accepted.mode,
         )
-        return HttpAnswer(status=202, body=answer)
+        return HttpAnswer(status=202, body=answer, headers=encode_standings(accepted.standings))
 
     def list_artifacts(self, request: HttpRequest) -> HttpAnswer:
         """GET /conversations/{conversationId}/artifacts."""

@@ -18,7 +18,7 @@ from equerry.surfaces.http.models import (
     UploadList,
     UploadRequest,
 )
-from equerry.surfaces.http.routing import QueryParameter, Route
+from equerry.surfaces.http.routing import Parameter, Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class DocumentRoutes:
     def build(self) -> tuple[Route, ...]:
         """Return the routes."""
         one = "/corpora/{corpusId}"
-        cursor = QueryParameter(name="cursor", description="From the page before; none for the first.")
+        cursor = Parameter(name="cursor", description="From the page before; none for the first.")
         return (
             Route(
                 method="GET",

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from equerry.surfaces.http.models import Problem
 from equerry.surfaces.http.problems import MEDIA_TYPE
-from equerry.surfaces.http.routing import PREFIX, QueryParameter, Route
+from equerry.surfaces.http.routing import PREFIX, Parameter, Route
 
 _DESCRIPTIONS = {
     400: "The request is malformed",
@@ -18,6 +18,8 @@ _DESCRIPTIONS = {
     404: "Not there, or not for you",
     409: "The state does not allow it now",
     413: "The body is too large",
+    422: "Well formed, and contradicts what was said before",
+    429: "A rate or a budget is used up; Retry-After says for how long",
     500: "Our fault; the reference finds it in the logs",
     503: "A part we need is not answering",
 }
@@ -63,13 +65,14 @@ def _build_operation(route: Route) -> dict[str, object]:
 def _build_parameters(route: Route) -> list[dict[str, object]]:
     names = re.findall(r"\{(\w+)\}", route.path)
     in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
-    return [*in_path, *(_build_query(parameter) for parameter in route.query)]
+    in_query = [_build_optional("query", parameter) for parameter in route.query]
+    return [*in_path, *in_query, *(_build_optional("header", parameter) for parameter in route.headers)]
 
 
-def _build_query(parameter: QueryParameter) -> dict[str, object]:
+def _build_optional(place: str, parameter: Parameter) -> dict[str, object]:
     return {
         "name": parameter.name,
-        "in": "query",
+        "in": place,
         "required": False,
         "description": parameter.description,
         "schema": {"type": parameter.schema},

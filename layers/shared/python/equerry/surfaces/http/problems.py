@@ -1,5 +1,6 @@
 """Failures as problem documents: family to status, and nothing unforeseen in the words."""
 
+from equerry.domain.rates import RateLimited
 from equerry.kernel.errors import (
     Conflict,
     EquerryError,
@@ -10,9 +11,11 @@ from equerry.kernel.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    Unprocessable,
 )
 from equerry.surfaces.http.exchange import HttpAnswer
 from equerry.surfaces.http.models import Problem
+from equerry.surfaces.http.rates import encode_standings
 
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[EquerryError], int, str], ...] = (
@@ -22,6 +25,7 @@ _STATUS: tuple[tuple[type[EquerryError], int, str], ...] = (
     (NotFound, 404, "Not Found"),
     (Conflict, 409, "Conflict"),
     (TooLarge, 413, "Content Too Large"),
+    (Unprocessable, 422, "Unprocessable Content"),
     (LimitReached, 429, "Too Many Requests"),
     (Unavailable, 503, "Service Unavailable"),
 )
@@ -51,6 +55,8 @@ def _answer(
     headers = {"content-type": MEDIA_TYPE, "cache-control": "no-store"}
     if isinstance(failure, LimitReached | Unavailable):
         headers["retry-after"] = str(failure.retry_after_s)
+    if isinstance(failure, RateLimited):
+        headers.update(encode_standings((failure.standing,)))
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return HttpAnswer(status=status, body=problem, headers=headers)

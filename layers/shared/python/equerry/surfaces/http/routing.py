@@ -14,8 +14,8 @@ PREFIX = "/api/assistant"
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryParameter:
-    """A query parameter for the contract."""
+class Parameter:
+    """An optional query or header parameter, for the contract."""
 
     name: str
     description: str
@@ -41,7 +41,8 @@ class Route:
     status: int = 200
     request: type[BaseModel] | None = None
     answer: type[BaseModel] | None = None
-    query: tuple[QueryParameter, ...] = ()
+    query: tuple[Parameter, ...] = ()
+    headers: tuple[Parameter, ...] = ()
     failures: tuple[int, ...] = ()
     authenticated: bool = True
     documented: bool = True

@@ -22,7 +22,7 @@ from equerry.surfaces.http.models import (
     TicketAnswer,
     UsageAnswer,
 )
-from equerry.surfaces.http.routing import QueryParameter, Route
+from equerry.surfaces.http.routing import Parameter, Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,10 @@ class RunRoutes:
 
     def build(self) -> tuple[Route, ...]:
         """Return the routes."""
-        wait = QueryParameter(
+        wait = Parameter(
             name="wait", description="Seconds to wait for the run's end, 0 to 25.", schema="integer"
         )
-        after = QueryParameter(
-            name="after", description="The last seq you have; 0 for none.", schema="integer"
-        )
+        after = Parameter(name="after", description="The last seq you have; 0 for none.", schema="integer")
         return (
             Route(
                 method="GET",
