@@ -154,7 +154,8 @@ def test_neither_what_was_asked_nor_what_was_answered_is_logged(logged: io.Strin
 
     (line,) = [json.loads(line) for line in logged.getvalue().splitlines()]
     assert line["message"] == "structured_completion"
-    assert (line["provider"], line["stop_reason"]) == ("fixture", "end_turn")
+    assert line["gen_ai.provider.name"] == "fixture"
+    assert line["gen_ai.response.finish_reasons"] == ["end_turn"]
     assert WORDS in answer["text"]
     assert "merger" not in logged.getvalue()
     assert "secret" not in logged.getvalue()

@@ -12,6 +12,7 @@ from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import StructuredCompletionSettings
 from equerry.services.completion import Completion, CompletionService
+from equerry.services.telemetry import describe_completion
 from equerry.surfaces.completion import decode_request, encode_completion, respond
 
 RESERVE_S = 3.0
@@ -37,15 +38,8 @@ class CompletionApp:
         return encode_completion(completion)
 
     def _log(self, completion: Completion, took_s: float) -> None:
-        fields = {
-            "provider": completion.model.provider,
-            "model": completion.model.model,
-            "stop_reason": completion.stop,
-            "duration_ms": round(took_s * 1000),
-            "input_tokens": completion.usage.input_tokens,
-            "output_tokens": completion.usage.output_tokens,
-        }
-        logger.info("structured_completion", extra=fields)
+        fields = describe_completion(completion.model, completion.stop, completion.usage)
+        logger.info("structured_completion", extra={**fields, "duration_ms": round(took_s * 1000)})
 
 
 def build_completion_app(environ: Mapping[str, str] = os.environ) -> CompletionApp:

@@ -31,6 +31,7 @@ from equerry.services.delivery import DeliveryService
 from equerry.services.measuring import measure_end
 from equerry.services.narration import Narrator
 from equerry.services.pulse import Pulse
+from equerry.services.telemetry import describe_run
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class AnswerService:
             Done(stop_reason=ending.stop, usage=ending.usage),
             before_delivery=lambda: self._release(pulse, ending),
         )
-        logger.info("run_ended", extra={"run_id": run.run_id, "stop_reason": ending.stop})
+        logger.info("run_ended", extra=describe_run(run, end, self.model.choice))
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
         self.metrics.record(measures, profile=run.profile, model=self.model.choice.model)
 

@@ -1,5 +1,6 @@
 """Tells a run's story as it happens: loop events in, published events and the audit's actions out."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,9 @@ from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import ToolAction
 from equerry.domain.redaction import redact_arguments
 from equerry.engine.run_loop import LoopEvent, RoundStarted, TextProduced, ToolFinished, ToolStarted
+from equerry.services.telemetry import describe_tool
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,4 +72,5 @@ class Narrator:
                 duration_ms=event.duration_ms,
             )
         )
+        logger.info("tool_finished", extra=describe_tool(event))
         self.publisher.publish(ToolEnd(tool_call_id=call.call_id, ok=event.ok, summary=event.summary))

@@ -1,0 +1,67 @@
+"""OpenTelemetry's names for what our log lines tell of models and tools, kept in this one place.
+
+They are the GenAI semantic conventions, still in development, as they stood in May 2026. What was said is
+never among them: no instructions, no messages, no arguments, no results.
+"""
+
+from equerry.domain.conversations import ModelChoice, Run, RunEnd
+from equerry.engine.model import RoundStop
+from equerry.engine.run_loop import ToolFinished
+from equerry.kernel.usage import Usage
+
+Attributes = dict[str, object]
+
+
+def describe_run(run: Run, end: RunEnd, model: ModelChoice) -> Attributes:
+    """Return the fields of a run that ended."""
+    return {
+        "run_id": run.run_id,
+        "stop_reason": end.stop_reason,
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": run.profile,
+        "gen_ai.conversation.id": run.conversation_id,
+        **_describe_model(model),
+        **_describe_usage(end.usage),
+        **_describe_error(end.error_code),
+    }
+
+
+def describe_tool(finished: ToolFinished) -> Attributes:
+    """Return the fields of a tool call that ended."""
+    return {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": finished.call.tool,
+        "gen_ai.tool.call.id": finished.call.call_id,
+        "gen_ai.tool.type": "function",
+        "duration_ms": finished.duration_ms,
+        **_describe_error(None if finished.ok else "tool_failed"),
+    }
+
+
+def describe_completion(model: ModelChoice, stop: RoundStop, usage: Usage) -> Attributes:
+    """Return the fields of one answer to one input."""
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.response.finish_reasons": [stop],
+        **_describe_model(model),
+        **_describe_usage(usage),
+    }
+
+
+def _describe_model(model: ModelChoice) -> Attributes:
+    return {"gen_ai.provider.name": model.provider, "gen_ai.request.model": model.model}
+
+
+def _describe_usage(usage: Usage) -> Attributes:
+    # As with ours, their input tokens include those of the cache.
+    return {
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_input_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
+        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+    }
+
+
+def _describe_error(code: str | None) -> Attributes:
+    return {"error.type": code} if code else {}
