@@ -21,6 +21,7 @@ from infra.database import Database
 from infra.functions import Platform, PythonFunction
 from infra.http_api import HttpApi
 from infra.models import grant_model_key
+from infra.parameters import AssistantSwitch
 from infra.tables import Tables
 from infra.turn_queue import TurnQueue
 from infra.uploads import Uploads
@@ -55,6 +56,7 @@ class Turns(Construct):
 
     def _http(self, build: Build) -> lambda_.Function:
         at, config = self._resources, self._platform.config
+        switch = AssistantSwitch(self, "AssistantSwitch", config=config)
         http = PythonFunction(
             self,
             "Http",
@@ -81,9 +83,11 @@ class Turns(Construct):
                 websocket_url=at.sockets.url,
                 websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
+                assistant_enabled_ssm_parameter=switch.name,
                 **limit_variables(config.turns),
             ),
         ).function
+        switch.grant_read(http)
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)
         at.queue.grant_hand_off(http)

@@ -32,6 +32,8 @@ ALLOWED = {
     "turn.http.handle": {
         *LEASES,
         "dynamodb:BatchGetItem",
+        "ssm:GetParameter",
+        "ssm:GetParameters",
         "dynamodb:Query",
         "sqs:SendMessage",
         "s3:PutObject",
@@ -124,3 +126,15 @@ def test_publishing_is_bound_to_posts_on_the_stage(stage: SynthesisedStage) -> N
         for statement in stage.statements_of(handler):
             if PUBLISH in as_list(statement["Action"]):
                 assert "/live/POST/@connections/*" in str(statement["Resource"])
+
+
+@pytest.mark.req("A-SSM-09")
+def test_the_entry_point_reads_its_switch_and_no_other_parameter(stage: SynthesisedStage) -> None:
+    for handler in stage.functions():
+        for statement in stage.statements_of(handler):
+            if "ssm:GetParameter" in as_list(statement["Action"]):
+                assert handler == "turn.http.handle"
+                assert "ssm:GetParameters" in as_list(statement["Action"])
+                assert "AssistantSwitch" in str(statement["Resource"])
+    variables = stage.functions()["turn.http.handle"]["Environment"]["Variables"]
+    assert "AssistantSwitch" in str(variables["ASSISTANT_ENABLED_SSM_PARAMETER"])

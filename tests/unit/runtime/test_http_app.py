@@ -254,7 +254,11 @@ def test_what_needs_no_token(api: Api) -> None:
     _, version, headers = api("GET", "/version", token=None)
     assert version == {"version": "1.2.3", "commit": "abc", "lambdaVersion": "7"}
     assert headers["cache-control"] == "no-store"
-    assert api("GET", "/config", token=None)[1] == {"contractVersion": 1, "defaultProfile": "docs"}
+    assert api("GET", "/config", token=None)[1] == {
+        "contractVersion": 1,
+        "defaultProfile": "docs",
+        "enabled": True,
+    }
     assert api("GET", "/openapi.json", token=None)[0] == 200
 
 

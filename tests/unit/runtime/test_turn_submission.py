@@ -146,3 +146,35 @@ def test_the_contract_names_the_key_and_every_refusal() -> None:
     assert {"400", "401", "403", "404", "409", "413", "422", "429", "500", "503"} <= set(
         operation["responses"]
     )
+
+
+@pytest.mark.req("A-KILL-01", "A-KILL-02", "A-GUARD-02", "A-GUARD-01")
+@pytest.mark.parametrize("text", ["Well?", "", "x" * 120_001])
+def test_a_switched_off_assistant_says_so_before_anything_else(text: str) -> None:
+    api = Api(World(limits=TurnLimits(user_turns_per_minute=1)))
+    conversation = opened(api)
+    ask(api, conversation)
+    api.world.switch.set("false")
+
+    status, problem, headers = ask(api, conversation, text)
+
+    assert (status, problem["code"], headers["retry-after"]) == (503, "assistant_disabled", "30")
+    unknown = api("POST", "/conversations/unknown/messages", raw="nonsense")
+    assert unknown[1]["code"] == "assistant_disabled"
+    assert api("GET", "/config", token=None)[:2] == (
+        200,
+        {"contractVersion": 1, "defaultProfile": "docs", "enabled": False},
+    )
+    assert api.world.model.requests == []
+    assert api("GET", f"/conversations/{conversation}")[0] == 200
+
+
+@pytest.mark.req("A-KILL-04")
+def test_a_turn_in_flight_when_the_switch_is_turned_off_is_answered() -> None:
+    api = Api(World())
+    _, accepted, _ = ask(api, opened(api))
+    api.world.switch.set("false")
+
+    api.world.worker.execute(accepted["runId"], accepted["conversationId"])
+
+    assert api("GET", f"/runs/{accepted['runId']}")[1]["message"]["text"] == "Hello there."

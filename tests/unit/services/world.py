@@ -37,6 +37,7 @@ from tests.fakes.leases import MemoryLeaseAdapter
 from tests.fakes.metrics import MemoryMetricAdapter
 from tests.fakes.profiles import MemoryProfileAdapter
 from tests.fakes.queue import MemoryQueueAdapter
+from tests.fakes.switches import MemorySwitchAdapter
 from tests.fakes.transcripts import (
     MemoryArtifactAdapter,
     MemoryInteractionAdapter,
@@ -119,6 +120,7 @@ class World:
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
     metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
+    switch: MemorySwitchAdapter = field(default_factory=MemorySwitchAdapter)
     fate: Mortality = field(default_factory=Mortality)
     entry_fate: Mortality = field(default_factory=Mortality)
 
@@ -171,6 +173,7 @@ class World:
             admissions=self.entry_fate.wrap("admissions", self.admissions),
             interrupts=self.interrupts,
             queue=self.entry_fate.wrap("queue", self.queue),
+            switch=self.switch,
             guard=self.guard,
             clock=self.clock,
             new_id=self.new_id,

@@ -17,6 +17,7 @@ from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
+from equerry.runtime.parameters import build_switch, open_parameters
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
@@ -36,6 +37,7 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
     """
     settings = HttpSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    open_parameters().preload(build_switch(settings, open_parameters()).list_parameters())
     identity = JwksIdentityAdapter(
         jwks_url=settings.auth_jwks_url,
         issuer=settings.auth_issuer,
@@ -72,6 +74,7 @@ def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
 def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     admissions = parts.build_admissions(settings)
+    switch = build_switch(settings, open_parameters())
     guard = AdmissionService(
         admissions=admissions,
         runs=parts.runs,
@@ -86,6 +89,7 @@ def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
         admissions=admissions,
         interrupts=interrupts,
         queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url, find_traceparent),
+        switch=switch,
         guard=guard,
         clock=parts.clock,
         new_id=new_identifier,

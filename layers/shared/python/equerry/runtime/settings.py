@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equerry.domain.limits import TurnLimits
+from equerry.domain.switches import SWITCH_KEPT_S
 from equerry.kernel.kinds import value
 from equerry.runtime.environment import Environment
 
@@ -84,6 +85,9 @@ class HttpSettings(LimitSettings):
     websocket_endpoint: str
     profiles_path: str = "/opt/profiles"
     default_profile: str = "docs"
+    assistant_enabled: str | None = None
+    assistant_enabled_ssm_parameter: str | None = None
+    assistant_enabled_kept_s: float = SWITCH_KEPT_S
 
 
 @value

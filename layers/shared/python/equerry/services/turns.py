@@ -12,6 +12,7 @@ from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
 from equerry.domain.rates import RateStanding
 from equerry.domain.submissions import parse_submission
+from equerry.domain.switches import AssistantDisabled
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, TooLarge
 from equerry.kernel.identifiers import ConversationId, MessageId, NewIdentifier, RunId
@@ -21,6 +22,7 @@ from equerry.ports.admission import AdmissionPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.queue import QueuePort
+from equerry.ports.switches import SwitchPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.admission import AdmissionService
 
@@ -54,6 +56,7 @@ class TurnService:
     admissions: AdmissionPort
     interrupts: InterruptPort
     queue: QueuePort
+    switch: SwitchPort
     guard: AdmissionService
     clock: Clock
     new_id: NewIdentifier
@@ -64,6 +67,7 @@ class TurnService:
         """Accept a turn; sent again under the same `key`, the same turn.
 
         Raises, in this order:
+            AssistantDisabled: an operator has turned the assistant off.
             NotFound: no such conversation for this scope.
             InvalidInput: blank, or the key is malformed.
             TooLarge: longer than the limit.
@@ -74,6 +78,7 @@ class TurnService:
             TurnInProgress: a run that is alive has the conversation.
             AssistantUnavailable, Unavailable: nothing was accepted; sending it again is safe.
         """
+        self.require_enabled()
         conversation = self.transcripts.fetch_conversation(scope, conversation_id)
         question = _check_question(text, self.guard.limits)
         submission = None if key is None else parse_submission(key, scope, conversation_id, question)
@@ -92,6 +97,15 @@ class TurnService:
             extra={"run_id": run.run_id, "mode": run.mode, "mode_reason": run.mode_reason},
         )
         return _accept(run, admitted.standings)
+
+    def is_enabled(self) -> bool:
+        """Whether turns are accepted at all, which is what `submit` goes by."""
+        return self.switch.is_on()
+
+    def require_enabled(self) -> None:
+        """Raise AssistantDisabled unless turns are accepted."""
+        if not self.is_enabled():
+            raise AssistantDisabled
 
     def cancel(self, scope: Scope, run_id: RunId) -> Run:
         """Ask a run to stop; one that has ended stays as it is.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_ssm import SSMClient
 
 
 class AwsClients:
@@ -45,6 +46,12 @@ class AwsClients:
         return client
 
     @property
+    def ssm(self) -> "SSMClient":
+        """Switches; a turn waits for it, so it gives up early."""
+        client: SSMClient = self._keep("ssm", "ssm", config=_config(read_timeout_s=2, attempts=2))
+        return client
+
+    @property
     def s3(self) -> "S3Client":
         """Staged documents, addressed and signed so that a browser may use the address."""
         client: S3Client = self._keep("s3", "s3", config=_config().merge(_SIGNED))
@@ -65,11 +72,11 @@ class AwsClients:
             return self._made[name]
 
 
-def _config(*, read_timeout_s: float = 5) -> Config:
+def _config(*, read_timeout_s: float = 5, attempts: int = 3) -> Config:
     return Config(
         connect_timeout=2,
         read_timeout=read_timeout_s,
-        retries={"mode": "standard", "total_max_attempts": 3},
+        retries={"mode": "standard", "total_max_attempts": attempts},
         tcp_keepalive=True,
     )
 

@@ -127,6 +127,7 @@ class ConversationRoutes:
 
     def submit(self, request: HttpRequest) -> HttpAnswer:
         """POST /conversations/{conversationId}/messages."""
+        self.turns.require_enabled()  # before anything else, a malformed body included
         asked = request.read_body(TurnRequest)
         accepted = self.turns.submit(
             request.principal.scope,

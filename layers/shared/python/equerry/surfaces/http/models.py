@@ -349,3 +349,4 @@ class ConfigAnswer(WireModel):
 
     contract_version: int
     default_profile: str
+    enabled: bool

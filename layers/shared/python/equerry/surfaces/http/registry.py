@@ -55,6 +55,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         commit=deployment.commit,
         lambda_version=deployment.lambda_version,
         default_profile=deployment.default_profile,
+        is_enabled=services.turns.is_enabled,
         build_contract=lambda: build_contract(routes, version=deployment.version),
     )
     documents = DocumentRoutes(documents=services.documents)

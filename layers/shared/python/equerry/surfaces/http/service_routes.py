@@ -17,6 +17,7 @@ class ServiceRoutes:
     commit: str
     lambda_version: str
     default_profile: str
+    is_enabled: Callable[[], bool]
     build_contract: Callable[[], str]
 
     def build(self) -> tuple[Route, ...]:
@@ -66,7 +67,11 @@ class ServiceRoutes:
 
     def fetch_config(self, _request: HttpRequest) -> HttpAnswer:
         """GET /config."""
-        answer = ConfigAnswer(contract_version=CONTRACT_VERSION, default_profile=self.default_profile)
+        answer = ConfigAnswer(
+            contract_version=CONTRACT_VERSION,
+            default_profile=self.default_profile,
+            enabled=self.is_enabled(),
+        )
         return HttpAnswer(status=200, body=answer, headers=_FRESH)
 
     def fetch_contract(self, _request: HttpRequest) -> HttpAnswer:
