@@ -66,7 +66,13 @@ def _make_clients(backend: str) -> AwsClients:
         patch.delenv("AWS_ENDPOINT_URL", raising=False)
         if backend == "emulator":
             patch.setenv("AWS_ENDPOINT_URL", EMULATOR_URL)
-        _ = clients.dynamodb, clients.sqs, clients.s3, clients.secrets  # they read the address when made
+        _ = (
+            clients.dynamodb,
+            clients.sqs,
+            clients.s3,
+            clients.secrets,
+            clients.ssm,
+        )  # they read the address when made
     if backend == "moto":
         events: Any = clients.dynamodb.meta.events  # its stub forgets that handlers may answer
         events.unregister("before-send", botocore_stubber)
