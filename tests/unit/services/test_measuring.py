@@ -2,6 +2,9 @@
 
 import pytest
 from equerry.adapters.fixture.script import Pause, ScriptedRound, call, fail, replay, say
+from equerry.domain.budget import DailyLimitReached
+from equerry.domain.limits import TurnLimits
+from equerry.domain.rates import RateLimited
 from equerry.engine.model import ModelRequest, RoundEnd, TextDelta
 from equerry.kernel.usage import Usage
 from equerry.ports.metrics import MetricName
@@ -146,6 +149,36 @@ def test_a_run_whose_worker_died_is_counted_at_most_once_and_as_an_error_if_it_w
     assert len(world.metrics.list_amounts("Turns")) <= 1
     interrupted = world.store.runs[accepted.run_id].stop_reason == "interrupted"
     assert len(world.metrics.list_amounts("TurnErrors")) == interrupted
+
+
+@pytest.mark.parametrize(
+    ("limits", "name", "refusal"),
+    [
+        pytest.param(
+            TurnLimits(user_turns_per_minute=1),
+            "RateLimited",
+            RateLimited,
+            marks=pytest.mark.req("A-MET-07"),
+        ),
+        pytest.param(
+            TurnLimits(daily_tokens=8_000),
+            "BudgetExhausted",
+            DailyLimitReached,
+            marks=pytest.mark.req("A-MET-08"),
+        ),
+    ],
+)
+def test_a_turn_refused_at_the_door_is_counted_by_its_reason(
+    limits: TurnLimits, name: MetricName, refusal: type[Exception]
+) -> None:
+    world = World(limits=limits)
+    world.submit(world.open_conversation())
+    assert world.metrics.records == []
+
+    with pytest.raises(refusal):
+        world.submit(world.open_conversation())
+
+    assert world.metrics.records == [({name: 1}, "docs", None)]
 
 
 def test_no_metric_tells_of_a_person_or_an_organisation() -> None:

@@ -161,6 +161,7 @@ class World:
             runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
             recovery=self.recovery,
             limits=self.limits,
+            metrics=self.metrics,
             clock=self.clock,
         )
 

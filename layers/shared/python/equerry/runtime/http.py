@@ -80,6 +80,7 @@ def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
         runs=parts.runs,
         recovery=parts.build_recovery(interrupts, admissions),
         limits=settings.turn_limits,
+        metrics=parts.metrics,
         clock=parts.clock,
     )
     return TurnService(

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from equerry.domain.admission import Admission, AdmissionRequest, AssistantUnavailable
+from equerry.domain.budget import DailyLimitReached
 from equerry.domain.conversations import Run
 from equerry.domain.leases import Lease, TurnInProgress
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
+from equerry.domain.rates import RateLimited
 from equerry.domain.submissions import Submission, SubmissionInProgress
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.identifiers import RunId
 from equerry.ports.admission import AdmissionPort
+from equerry.ports.metrics import MetricPort
 from equerry.ports.transcripts import RunPort
 from equerry.services.recovery import RecoveryService
 
@@ -34,6 +37,7 @@ class AdmissionService:
     runs: RunPort
     recovery: RecoveryService
     limits: TurnLimits
+    metrics: MetricPort
     clock: Clock
 
     def admit(self, scope: Scope, run: Run, submission: Submission | None) -> Admission | Run:
@@ -74,6 +78,12 @@ class AdmissionService:
         )
         try:
             return self.admissions.admit(request)
+        except RateLimited:
+            self.metrics.record({"RateLimited": 1}, profile=run.profile)
+            raise
+        except DailyLimitReached:
+            self.metrics.record({"BudgetExhausted": 1}, profile=run.profile)
+            raise
         except Unavailable as out:
             logger.warning("admission_unavailable", extra={"run_id": run.run_id})
             raise AssistantUnavailable("the assistant cannot take questions right now; ask again") from out
