@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from equerry.ports.metrics import MetricName
+from equerry.ports.metrics import MetricName, TurnShape
 
 from bench.turn_calls import TurnCalls, count_turn
 from local.places import ROOT
@@ -41,7 +41,7 @@ MODEL_KB = 60.0
 POLLERS, POLLS_A_MINUTE = 5, 3
 """Lambda's long polls of a queue that is empty, 20 s each."""
 SPLIT_METRICS = 8
-"""Of one profile and model, beside the stage's own."""
+"""Of each profile with its model, and of each shape of turn, beside the stage's own."""
 
 
 def main(template: Path | None) -> None:
@@ -55,7 +55,8 @@ def main(template: Path | None) -> None:
     print(f"  with database.min_capacity = 0, paused: {sum(idle.values()) - aurora:.2f}")
     network = sum(idle[name] for name in idle if name.startswith(("NAT", "public")))
     print(f"  in a network that is there already:     {sum(idle.values()) - network:.2f}\n")
-    metrics = (len(get_args(MetricName)) + SPLIT_METRICS) * prices["cloudwatch"]["metric_month"]
+    splits = 1 + len(get_args(TurnShape))
+    metrics = (len(get_args(MetricName)) + splits * SPLIT_METRICS) * prices["cloudwatch"]["metric_month"]
     print(f"in use: {metrics:.2f} USD a month more for metrics, with one profile and one model\n")
     calls = count_turn()
     _tell(calls)

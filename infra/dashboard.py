@@ -1,6 +1,7 @@
 """What an operator looks at first: how turns do, what they cost, and what waits."""
 
 from collections.abc import Mapping
+from typing import get_args
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -8,7 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 from equerry.adapters.aws.metrics import NAMESPACE
-from equerry.ports.metrics import MetricName
+from equerry.ports.metrics import MetricName, TurnShape
 
 from infra.config import StageConfig
 from infra.http_api import HttpApi
@@ -92,6 +93,10 @@ class Dashboard(Construct):
             _graph("First token, ms", *self._percentiles("TurnFirstTokenMs")),
             _graph("Complete, ms", *self._percentiles("TurnCompleteMs")),
         )
+        self._row(
+            _graph("First token by shape, p95, ms", *self._by_shape("TurnFirstTokenMs")),
+            _graph("Complete by shape, p95, ms", *self._by_shape("TurnCompleteMs")),
+        )
         hits = self._metric("CacheHitRatePct", cloudwatch.Stats.AVERAGE)
         self._row(
             _graph("Tokens", self._metric("TokensSpent", _SUM), right=hits),
@@ -104,11 +109,17 @@ class Dashboard(Construct):
     def _percentiles(self, name: MetricName) -> list[cloudwatch.Metric]:
         return [self._metric(name, statistic, label=statistic) for statistic in _PERCENTILES]
 
-    def _metric(self, name: MetricName, statistic: str, *, label: str | None = None) -> cloudwatch.Metric:
+    def _by_shape(self, name: MetricName) -> list[cloudwatch.Metric]:
+        shapes: tuple[TurnShape, ...] = get_args(TurnShape)
+        return [self._metric(name, "p95", label=shape, shape=shape) for shape in shapes]
+
+    def _metric(
+        self, name: MetricName, statistic: str, *, label: str | None = None, **split: str
+    ) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=name,
-            dimensions_map={"stage": self._stage},
+            dimensions_map={"stage": self._stage, **split},
             statistic=statistic,
             period=_PERIOD,
             label=label,

@@ -64,6 +64,14 @@ def test_a_metric_is_kept_for_the_stage_and_split_by_profile_and_model() -> None
     assert (record["stage"], record["profile"], record["model"]) == ("test", "docs", "m-1")
 
 
+def test_a_metric_is_split_by_shape_beside_profile_and_model() -> None:
+    (line,) = emit({"Turns": 1}, profile="docs", model="m-1", shape="retrieval")
+
+    sets = json.loads(line)["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
+    assert sets == [["stage"], ["stage", "profile", "model"], ["stage", "shape"]]
+    assert json.loads(line)["shape"] == "retrieval"
+
+
 def test_a_metric_that_is_not_split_has_the_stage_alone() -> None:
     (line,) = emit({"RetentionPurged": 7})
 
@@ -100,7 +108,7 @@ def test_by_default_a_function_s_output_carries_the_line(capsys: pytest.CaptureF
     assert json.loads(line)["Turns"] == [1.0]
 
 
-def emit(measures: dict[MetricName, Any], **split: str) -> list[str]:
+def emit(measures: dict[MetricName, Any], **split: Any) -> list[str]:
     """Return the lines that a record becomes."""
     lines: list[str] = []
     EmfMetricAdapter("test", write=lines.append).record(measures, **split)

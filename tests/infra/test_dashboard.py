@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from equerry.ports.metrics import MetricName
+from equerry.ports.metrics import MetricName, TurnShape
 
 from tests.infra.stages import SynthesisedStage
 
@@ -36,14 +36,26 @@ def test_every_metric_of_ours_is_shown_for_its_stage_and_no_other_name_is(stage:
     ours = [(name, where) for space, name, where in metrics_of(widgets_of(stage)) if space == "Equerry"]
 
     assert {name for name, _ in ours} == set(get_args(MetricName))
-    assert all(where == {"stage": stage.config.stage} for _, where in ours)
+    assert {where["stage"] for _, where in ours} == {stage.config.stage}
+    assert {tuple(where) for _, where in ours} == {("stage",), ("shape", "stage")}
 
 
+@pytest.mark.req("F-LAT-01")
 @pytest.mark.parametrize("title", ["First token, ms", "Complete, ms"])
 def test_times_are_percentiles_and_never_an_average(stage: SynthesisedStage, title: str) -> None:
     (widget,) = (widget for widget in widgets_of(stage) if widget["title"] == title)
 
     assert [line[-1]["stat"] for line in widget["metrics"]] == ["p50", "p95", "p99"]
+
+
+@pytest.mark.req("F-LAT-01")
+@pytest.mark.parametrize("title", ["First token by shape, p95, ms", "Complete by shape, p95, ms"])
+def test_times_are_split_by_what_a_turn_did(stage: SynthesisedStage, title: str) -> None:
+    (widget,) = (widget for widget in widgets_of(stage) if widget["title"] == title)
+
+    shapes = [where["shape"] for _, _, where in metrics_of([widget])]
+    assert shapes == list(get_args(TurnShape))
+    assert {line[-1]["stat"] for line in widget["metrics"]} == {"p95"}
 
 
 def test_every_queue_and_every_function_is_on_the_page(stage: SynthesisedStage) -> None:

@@ -1,13 +1,19 @@
 """What operators can count and measure about turns."""
 
+from collections.abc import Mapping
+
 import pytest
 from equerry.adapters.fixture.script import Pause, ScriptedRound, call, fail, replay, say
 from equerry.domain.budget import DailyLimitReached
+from equerry.domain.corpora import Passage
+from equerry.domain.evidence import Evidence
 from equerry.domain.limits import TurnLimits
 from equerry.domain.rates import RateLimited
-from equerry.engine.model import ModelRequest, RoundEnd, TextDelta
+from equerry.engine.model import ModelRequest, RoundEnd, TextDelta, ToolSpec
+from equerry.engine.tool import ToolOutcome
+from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
 from equerry.kernel.usage import Usage
-from equerry.ports.metrics import MetricName
+from equerry.ports.metrics import MetricName, TurnShape
 from equerry.ports.model import ModelUnavailable
 from equerry.services.pulse import ALIVE_S
 from equerry.services.turns import Acceptance
@@ -181,6 +187,42 @@ def test_a_turn_refused_at_the_door_is_counted_by_its_reason(
     assert world.metrics.records == [({name: 1}, "docs", None)]
 
 
+class Find:
+    """A tool that finds a passage, or only does something."""
+
+    label = "Looking"
+    spec = ToolSpec(name="look", description="Looks.", input_schema={"type": "object"})
+
+    def __init__(self, evidence: Evidence, *, finds: bool) -> None:
+        self._evidence, self._finds = evidence, finds
+
+    def run(self, _arguments: Mapping[str, object]) -> ToolOutcome:
+        if self._finds:
+            self._evidence.admit([PASSAGE])
+        return ToolOutcome(content="done")
+
+
+@pytest.mark.req("F-LAT-01")
+@pytest.mark.parametrize(
+    ("rounds", "finds", "shape"),
+    [
+        ([say("Hello.")], False, "context"),
+        ([call("look"), say("Hello.")], True, "retrieval"),
+        ([call("look"), say("Hello.")], False, "tools"),
+    ],
+)
+def test_times_are_told_apart_by_what_a_turn_did_for_its_answer(
+    rounds: list[ScriptedRound], finds: bool, shape: TurnShape
+) -> None:
+    world = World(
+        script=replay(rounds), build_tools=lambda _p, _s, evidence, _n: (Find(evidence, finds=finds),)
+    )
+
+    answer(world)
+
+    assert world.metrics.shapes == [shape]
+
+
 def test_no_metric_tells_of_a_person_or_an_organisation() -> None:
     world = World()
 
@@ -189,4 +231,15 @@ def test_no_metric_tells_of_a_person_or_an_organisation() -> None:
     assert not {"ada", "acme"} & {text for _, *split in world.metrics.records for text in split}
 
 
+PASSAGE = Passage(
+    passage_id=PassageId("p-1"),
+    document_id=DocumentId("d-1"),
+    corpus_id=CorpusId("handbook"),
+    title="Leave",
+    heading_path=(),
+    text="Thirty days.",
+    source_path="leave.md",
+    version=1,
+    token_count=3,
+)
 END = RoundEnd(stop="end_turn", usage=Usage())

@@ -29,16 +29,24 @@ BudgetExhausted   turns refused because the tokens of the window are spent
 RetentionPurged   conversations and passages a sweep removed
 """
 
+TurnShape = Literal["context", "retrieval", "tools"]
+"""What a turn did for its answer: had it in its context, found passages, or used other tools alone."""
+
 
 class MetricPort(Protocol):
     """Telemetry never stops what it tells of."""
 
     def record(
-        self, measures: Mapping[MetricName, float], *, profile: str | None = None, model: str | None = None
+        self,
+        measures: Mapping[MetricName, float],
+        *,
+        profile: str | None = None,
+        model: str | None = None,
+        shape: TurnShape | None = None,
     ) -> None:
         """Count or measure once; what cannot be recorded is lost, and this never raises.
 
-        A count is added to the others, usually 1; a name's unit is in it: Ms, Pct, else a count. Profile and
-        model split a measure further; the sum over all of them is kept as well.
+        A count is added to the others, usually 1; a name's unit is in it: Ms, Pct, else a count. Profile with
+        model, and shape, each split a measure further; the whole is kept as well.
         """
         ...

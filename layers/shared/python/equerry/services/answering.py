@@ -28,7 +28,7 @@ from equerry.ports.model import ModelPort
 from equerry.ports.profiles import ProfilePort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.delivery import DeliveryService
-from equerry.services.measuring import measure_end
+from equerry.services.measuring import derive_shape, measure_end
 from equerry.services.narration import Narrator
 from equerry.services.pulse import Pulse
 from equerry.services.telemetry import describe_run
@@ -165,7 +165,9 @@ class AnswerService:
         )
         logger.info("run_ended", extra=describe_run(run, end, self.model.choice))
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
-        self.metrics.record(measures, profile=run.profile, model=self.model.choice.model)
+        self.metrics.record(
+            measures, profile=run.profile, model=self.model.choice.model, shape=derive_shape(end)
+        )
 
     def _release(self, pulse: Pulse, ending: _Ending) -> None:
         self.admissions.settle(pulse.lease, spent=ending.spent)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from equerry.channel.events import StopReason
 from equerry.domain.conversations import Run, RunEnd
 from equerry.kernel.usage import Usage
-from equerry.ports.metrics import MetricName
+from equerry.ports.metrics import MetricName, TurnShape
 
 _FAILED: frozenset[StopReason] = frozenset({"error", "interrupted"})
 _CUT_OFF: frozenset[StopReason] = frozenset({"max_rounds", "max_tool_calls", "max_tokens", "deadline"})
@@ -29,6 +29,13 @@ def measure_end(run: Run, end: RunEnd, *, first_text_at: datetime | None = None)
     if end.stop_reason == "refusal":
         measures["Refusals"] = 1
     return measures
+
+
+def derive_shape(end: RunEnd) -> TurnShape:
+    """Return what a turn's time is compared by: a search takes longer than an answer out of the context."""
+    if end.passages_retrieved:
+        return "retrieval"
+    return "tools" if end.actions else "context"
 
 
 def _ms(passed: timedelta) -> float:
