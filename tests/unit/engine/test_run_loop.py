@@ -197,6 +197,44 @@ def test_a_run_out_of_output_tokens_stops_before_it_asks_again() -> None:
     assert outcome.stop == "max_tokens"
 
 
+def test_a_run_stops_before_a_round_whose_input_would_pass_what_is_left() -> None:
+    spent = Usage(input_tokens=600)
+    model = Model(
+        ScriptedRound(
+            (
+                TextDelta("So far."),
+                ToolCallReady(ToolCallBlock(call_id=ToolCallId("c"), tool="echo", arguments={})),
+                RoundEnd(stop="tool_use", usage=spent),
+            )
+        )
+    )
+
+    outcome, _ = play(model, limits=LoopLimits(input_tokens=1_000))
+
+    assert (outcome.stop, outcome.rounds, outcome.text) == ("max_tokens", 1, "So far.")
+    assert outcome.usage.input_tokens <= 1_000
+
+
+def test_a_question_that_does_not_fit_is_told_so_and_no_model_is_asked() -> None:
+    model = Model()
+
+    outcome, _ = play(model, limits=LoopLimits(input_tokens=1))
+
+    assert (outcome.stop, outcome.rounds, model.requests) == ("error", 0, [])
+    assert outcome.error is not None
+    assert outcome.error.code == "too_large"
+
+
+def test_a_round_that_breaks_off_is_estimated_and_one_that_ends_is_not() -> None:
+    whole, _ = play(Model(say("Hello.", usage=Usage(input_tokens=7))))
+    broken, _ = play(Model(fail(Unavailable("gone"), TextDelta("x" * 300))))
+
+    assert whole.unmetered == Usage()
+    assert broken.usage == Usage()
+    assert broken.unmetered.output_tokens == 100
+    assert broken.unmetered.input_tokens > 0
+
+
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "malformed"])
 def test_calls_of_a_round_that_did_not_end_well_are_never_executed(stop: str) -> None:
     half = ToolCallBlock(call_id=ToolCallId("c"), tool="echo", arguments={})

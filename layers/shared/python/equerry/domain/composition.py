@@ -10,6 +10,7 @@ from equerry.domain.citations import CITATION_RULES, strip_markers
 from equerry.domain.conversations import TranscriptMessage
 from equerry.domain.fencing import fence
 from equerry.domain.profiles import Profile
+from equerry.engine.estimates import estimate_text
 from equerry.engine.messages import TextBlock
 from equerry.engine.model import Prompt
 from equerry.engine.thread import Thread
@@ -23,6 +24,17 @@ def compose_prompt(profile: Profile, *, retrieves: bool, nonce: str) -> Prompt:
     """Return the instructions; `retrieves` says whether any offered tool returns passages."""
     parts = [profile.identity, profile.guidance, *([CITATION_RULES] if retrieves else [])]
     return Prompt(stable="\n\n".join(parts), dynamic=_FENCE_RULES.format(nonce=nonce))
+
+
+def fit_history(history: Sequence[TranscriptMessage], *, tokens: int) -> tuple[TranscriptMessage, ...]:
+    """Return the newest messages that fit into about `tokens`, in order; the last, the question, always."""
+    kept: list[TranscriptMessage] = []
+    for message in reversed(history):
+        tokens -= estimate_text(message.text)
+        if kept and tokens < 0:
+            break
+        kept.append(message)
+    return tuple(reversed(kept))
 
 
 def compose_thread(history: Sequence[TranscriptMessage], *, nonce: str) -> Thread:

@@ -7,6 +7,8 @@ from equerry.domain.budget import Reservation
 from equerry.domain.limits import TurnLimits
 from equerry.engine.assistant import LoopLimits
 
+HISTORY_SHARE = 4
+"""The transcript may fill a quarter of a turn's input: each round repeats it, and passages need room."""
 SHORT_HISTORY_MESSAGES = 3
 """What a turn sees whose budget ran short: the question, and the exchange before it."""
 

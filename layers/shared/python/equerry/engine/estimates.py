@@ -4,25 +4,38 @@ import json
 from collections.abc import Iterable
 
 from equerry.engine.messages import Block, OpaqueBlock, TextBlock, ToolCallBlock
-from equerry.engine.model import ModelRequest
+from equerry.engine.model import Prompt, ToolSpec
+from equerry.engine.thread import Thread
 
 BYTES_A_TOKEN = 3
 """English has about four and a half, Chinese three: a budget is better charged a little too much."""
 
 
-def estimate_request(request: ModelRequest) -> int:
-    """Return the input tokens of one round."""
-    prompt = _estimate(request.prompt.stable) + _estimate(request.prompt.dynamic)
-    tools = sum(
-        _estimate(spec.name) + _estimate(spec.description) + _estimate(json.dumps(spec.input_schema))
-        for spec in request.tools
+def estimate_text(text: str) -> int:
+    """Return the tokens of words."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return -(-size // BYTES_A_TOKEN)
+
+
+def estimate_instructions(prompt: Prompt, tools: Iterable[ToolSpec]) -> int:
+    """Return the input tokens that every round of a run has."""
+    described = sum(
+        estimate_text(tool.name)
+        + estimate_text(tool.description)
+        + estimate_text(json.dumps(tool.input_schema))
+        for tool in tools
     )
-    return prompt + tools + sum(estimate_blocks(message.blocks) for message in request.thread.messages)
+    return estimate_text(prompt.stable) + estimate_text(prompt.dynamic) + described
+
+
+def estimate_thread(thread: Thread) -> int:
+    """Return the input tokens of a conversation."""
+    return sum(estimate_blocks(message.blocks) for message in thread.messages)
 
 
 def estimate_blocks(blocks: Iterable[Block]) -> int:
-    """Return the tokens of a message, or of a round's output."""
-    return sum(_estimate(_read(block)) for block in blocks)
+    """Return the tokens of one side's contribution."""
+    return sum(estimate_text(_read(block)) for block in blocks)
 
 
 def _read(block: Block) -> str:
@@ -35,7 +48,3 @@ def _read(block: Block) -> str:
             return block.payload
         case _:
             return block.content
-
-
-def _estimate(text: str) -> int:
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from equerry.engine.assistant import Assistant
-from equerry.engine.estimates import estimate_blocks, estimate_request
+from equerry.engine.estimates import estimate_blocks, estimate_instructions, estimate_thread
 from equerry.engine.messages import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from equerry.engine.model import (
     ModelRequest,
@@ -20,7 +20,7 @@ from equerry.engine.model import (
 from equerry.engine.thread import Thread
 from equerry.engine.tool import ToolOutcome
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import EquerryError
+from equerry.kernel.errors import EquerryError, TooLarge
 from equerry.kernel.kinds import message, result
 from equerry.kernel.usage import Usage
 
@@ -36,6 +36,16 @@ LoopStop = Literal[
 ]
 
 _LEAST_OUTPUT_TOKENS = 64
+
+
+class AllowanceTooSmall(TooLarge):
+    """What was asked, with all that belongs to it, has more tokens than the run may use."""
+
+    def __init__(self, input_tokens: int) -> None:
+        super().__init__(
+            f"this question and its conversation are too long for the {input_tokens} tokens that are left; "
+            "ask something shorter, or ask later"
+        )
 
 
 @message
@@ -139,16 +149,27 @@ class _Round:
 
 @dataclass(slots=True)
 class _Progress:
-    """A run so far."""
+    """A run so far.
+
+    Attributes:
+        instructions: estimated input of what every round repeats.
+        calibration: what the provider counted in the last round, to what had been estimated.
+    """
 
     thread: Thread
     started_s: float
+    instructions: int
+    calibration: float = 1.0
     text: str = ""
     usage: Usage = field(default_factory=Usage)
     unmetered: Usage = field(default_factory=Usage)
     rounds: int = 0
     tool_calls: int = 0
     opens_round: bool = False
+
+    def expect_input(self) -> int:
+        """Return about how many input tokens a round over the thread has."""
+        return round((self.instructions + estimate_thread(self.thread)) * self.calibration)
 
     def finish(self, stop: LoopStop, error: EquerryError | None = None) -> RunOutcome:
         return RunOutcome(
@@ -186,7 +207,11 @@ class RunLoop:
         `thread` ends with the person's message. A tool that fails, or does not exist, is answered to the
         model. A foreseen failure of the model ends the run with the stop `error` and keeps what came before.
         """
-        progress = _Progress(thread=thread, started_s=self.clock.monotonic_s())
+        progress = _Progress(
+            thread=thread,
+            started_s=self.clock.monotonic_s(),
+            instructions=estimate_instructions(assistant.prompt, assistant.specs),
+        )
         try:
             while (stop := self._take_step(assistant, progress, consumer)) is None:
                 pass
@@ -214,10 +239,11 @@ class RunLoop:
             return "max_rounds"
         if self._left_s(assistant, progress) <= 0:
             return "deadline"
-        if (
-            progress.usage.input_tokens >= limits.input_tokens
-            or progress.usage.output_tokens > limits.output_tokens - _LEAST_OUTPUT_TOKENS
-        ):
+        if progress.usage.output_tokens > limits.output_tokens - _LEAST_OUTPUT_TOKENS:
+            return "max_tokens"
+        if progress.usage.input_tokens + progress.expect_input() > limits.input_tokens:
+            if not progress.text.strip():
+                raise AllowanceTooSmall(limits.input_tokens)
             return "max_tokens"
         return None
 
@@ -257,7 +283,7 @@ class RunLoop:
                     else:
                         played.end = event
         finally:
-            _keep(request, played, progress)
+            _keep(played, progress)
         return played
 
     def _run_tools(
@@ -321,14 +347,14 @@ def _pass_on(text: str, progress: _Progress, consumer: LoopConsumer) -> None:
     consumer(TextProduced(text))
 
 
-def _keep(request: ModelRequest, played: _Round, progress: _Progress) -> None:
+def _keep(played: _Round, progress: _Progress) -> None:
     """Put what a round brought into the progress, also when it broke off."""
     played.close_words()
-    if played.end is not None:
-        progress.usage += played.end.usage
+    expected = progress.expect_input()
+    if played.end is None:
+        progress.unmetered += Usage(input_tokens=expected, output_tokens=estimate_blocks(played.blocks))
     else:
-        progress.unmetered += Usage(
-            input_tokens=estimate_request(request), output_tokens=estimate_blocks(played.blocks)
-        )
+        progress.usage += played.end.usage
+        progress.calibration *= (played.end.usage.input_tokens or expected) / max(1, expected)
     if played.kept:
         progress.thread = progress.thread.answer(*played.kept)

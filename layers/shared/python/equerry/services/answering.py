@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from equerry.channel.events import Accepted, Citations, Done, MessagePersisted, RunError, Step, StopReason
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
-from equerry.domain.composition import compose_prompt, compose_thread
+from equerry.domain.composition import compose_prompt, compose_thread, fit_history
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
-from equerry.domain.execution import bound_limits, choose_history
+from equerry.domain.execution import HISTORY_SHARE, bound_limits, choose_history
 from equerry.domain.leases import LeaseLost
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
@@ -119,7 +119,10 @@ class AnswerService:
             limits=bound_limits(profile.limits, reserved, self.limits),
         )
         seen = choose_history(reserved, self.limits)
-        history = self.transcripts.list_messages(scope, run.conversation_id, limit=seen)
+        history = fit_history(
+            self.transcripts.list_messages(scope, run.conversation_id, limit=seen),
+            tokens=assistant.limits.input_tokens // HISTORY_SHARE,
+        )
         loop = RunLoop(stream_round=self.model.stream, clock=self.clock, should_stop=pulse.should_stop)
         outcome = loop.run(assistant, compose_thread(history, nonce=nonce), narrator)
         return _Ending(
