@@ -25,6 +25,8 @@ _BUSY = frozenset(
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
     }
 )
 
