@@ -122,6 +122,9 @@ def test_a_second_tab_sees_the_same_answer(page: Page) -> None:
 
 def test_another_organisation_learns_nothing(page: Page) -> None:
     wait_for_end(ask(page, QUESTION))
+    mine = page.url.partition("#")[2]
+    links = page.get_by_test_id("conversation-list").get_by_role("link")
+    expect(links.and_(page.locator(f'[href$="{mine}"]'))).to_have_count(1)
     page.get_by_test_id("account").select_option("mira")
     expect(page.get_by_test_id("answer")).to_have_count(0)
 
@@ -129,7 +132,9 @@ def test_another_organisation_learns_nothing(page: Page) -> None:
 
     assert "Thursday" not in wait_for_end(answer)
     expect(answer.get_by_test_id("citation")).to_have_count(0)
-    expect(page.get_by_test_id("conversation-list").get_by_role("link")).to_have_count(1)
+    assert page.url.partition("#")[2] != mine
+    expect(links.first).to_be_visible()
+    expect(links.and_(page.locator(f'[href$="{mine}"]'))).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
