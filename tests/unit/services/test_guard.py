@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from equerry.adapters.fixture.script import Script, ScriptedRound, fail, replay, say
 from equerry.domain.admission import AssistantUnavailable
+from equerry.domain.leases import Lease
 from equerry.domain.limits import TurnLimits
 from equerry.domain.rates import RateLimited
 from equerry.domain.submissions import KeyReused, SubmissionInProgress
@@ -275,6 +276,24 @@ def test_a_question_that_could_not_be_queued_is_a_new_turn_when_it_is_sent_again
 
     assert world.deliver(again) == "answered"
     assert world.types(again.run_id)[-1] == "done"
+
+
+def test_a_key_whose_turn_ends_while_it_is_looked_for_is_that_turn() -> None:
+    world = World()
+    conversation = world.open_conversation()
+    first = ask(world, conversation)
+    run = world.store.runs.pop(first.run_id)  # as if it were not written yet
+    find_lease = world.leases.find_lease
+
+    def end_meanwhile(asked: ConversationId) -> Lease | None:
+        world.leases.find_lease = find_lease  # type: ignore[method-assign]
+        world.store.runs[first.run_id] = run
+        world.deliver(first)
+        return find_lease(asked)
+
+    world.leases.find_lease = end_meanwhile  # type: ignore[method-assign,assignment]
+
+    assert ask(world, conversation).run_id == first.run_id
 
 
 ENTRY_EFFECTS = 4

@@ -158,6 +158,7 @@ class World:
     def guard(self) -> AdmissionService:
         return AdmissionService(
             admissions=self.entry_fate.wrap("admissions", self.admissions),
+            leases=self.entry_fate.wrap("leases", self.leases),
             runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
             recovery=self.recovery,
             limits=self.limits,

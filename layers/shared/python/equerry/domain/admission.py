@@ -121,7 +121,7 @@ def _check_key(asked: AdmissionRequest, found: AdmissionRecord) -> None:
     if claim.submission != asked.submission:
         raise KeyReused
     if claim.run_id != asked.superseded:
-        raise SubmissionInProgress(claim, found.lease)
+        raise SubmissionInProgress(claim)
 
 
 def _claim(asked: AdmissionRequest) -> SubmissionClaim | None:

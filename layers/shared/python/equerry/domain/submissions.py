@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from equerry.domain.leases import Lease
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import Conflict, InvalidInput, Unprocessable
 from equerry.kernel.identifiers import ConversationId, RunId
@@ -58,15 +57,13 @@ class SubmissionInProgress(Conflict):
 
     Attributes:
         first: the run that the key stands for.
-        held: the lease that its conversation is taken by, if any.
     """
 
     code = "submission_in_progress"
 
-    def __init__(self, first: SubmissionClaim, held: Lease | None) -> None:
+    def __init__(self, first: SubmissionClaim) -> None:
         super().__init__("this question is being accepted; send it again with the same key in a moment")
         self.first = first
-        self.held = held
 
 
 def parse_submission(key: str, scope: Scope, conversation_id: ConversationId, text: str) -> Submission:

@@ -77,6 +77,7 @@ def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
     switch = build_switch(settings, open_parameters())
     guard = AdmissionService(
         admissions=admissions,
+        leases=parts.leases,
         runs=parts.runs,
         recovery=parts.build_recovery(interrupts, admissions),
         limits=settings.turn_limits,

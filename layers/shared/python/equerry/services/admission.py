@@ -14,8 +14,9 @@ from equerry.domain.rates import RateLimited
 from equerry.domain.submissions import Submission, SubmissionInProgress
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound, Unavailable
-from equerry.kernel.identifiers import RunId
+from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.ports.admission import AdmissionPort
+from equerry.ports.leases import LeasePort
 from equerry.ports.metrics import MetricPort
 from equerry.ports.transcripts import RunPort
 from equerry.services.recovery import RecoveryService
@@ -34,6 +35,7 @@ class AdmissionService:
     """Admits turns, each question once."""
 
     admissions: AdmissionPort
+    leases: LeasePort
     runs: RunPort
     recovery: RecoveryService
     limits: TurnLimits
@@ -55,11 +57,9 @@ class AdmissionService:
                 if not self.recovery.settle(busy.held):
                     raise
             except SubmissionInProgress as repeated:
-                first = self._find_run(scope, repeated.first.run_id)
+                first = self._find_first(scope, run.conversation_id, repeated)
                 if first is not None and not _never_began(first):
                     return first
-                if first is None and not self._is_abandoned(repeated):
-                    raise
                 superseded = repeated.first.run_id
         return self._ask(scope, run, submission, superseded)
 
@@ -94,18 +94,28 @@ class AdmissionService:
         except NotFound:
             return None
 
-    def _is_abandoned(self, repeated: SubmissionInProgress) -> bool:
-        """Whether whoever claimed the key has died before it wrote the turn; frees what it left."""
-        first, held = repeated.first, repeated.held
-        if held is None or held.run_id != first.run_id:
-            return True
-        if self.clock.now() - first.claimed_at < timedelta(seconds=ACCEPTING_S):
-            return False
-        return self._give_back(held)
+    def _find_first(
+        self, scope: Scope, conversation_id: ConversationId, repeated: SubmissionInProgress
+    ) -> Run | None:
+        """Return the run that a key stands for; None if its entry point died, or gave up, before it wrote it.
 
-    def _give_back(self, held: Lease) -> bool:
+        Raises:
+            SubmissionInProgress: it may still be written.
+        """
+        claim = repeated.first
+        if (found := self._find_run(scope, claim.run_id)) is not None:
+            return found
+        held = self.leases.find_lease(conversation_id)
+        if held is not None and held.run_id == claim.run_id:
+            self._take_back(held, repeated)
+        # A lease that is gone by now says that the turn was written before, or never will be.
+        return self._find_run(scope, claim.run_id)
+
+    def _take_back(self, held: Lease, repeated: SubmissionInProgress) -> None:
+        is_alive = self.clock.now() - repeated.first.claimed_at < timedelta(seconds=ACCEPTING_S)
+        if is_alive or not self.admissions.settle(held, spent=0):
+            raise repeated
         logger.warning("submission_abandoned", extra={"run_id": held.run_id})
-        return self.admissions.settle(held, spent=0)
 
 
 def _never_began(run: Run) -> bool:
