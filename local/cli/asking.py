@@ -8,7 +8,7 @@ from local.cli.api import Api
 from local.cli.following import Envelope, follow
 from local.errors import LocalError
 
-GOOD_ENDS = ("end_turn", "abstained", "max_rounds", "max_tokens")
+GOOD_ENDS = ("end_turn", "max_rounds", "max_tokens")
 TITLE_LENGTH = 80
 BRACKETS = str.maketrans("⟦⟧", "[]")
 

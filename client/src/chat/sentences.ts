@@ -55,8 +55,6 @@ const ENDINGS: Readonly<Record<StopReason, string | null>> = {
     "The answer looked things up as often as is allowed and ends here. Try a narrower question.",
   deadline: "The answer took too long and ends here. Try a narrower question.",
   refusal: "The model declined to answer this. Try asking in another way.",
-  abstained:
-    "Nothing in the documents you may see answers this. Try other words, or ask something narrower.",
 };
 
 /** Why an answer ended where it did; null if it simply is complete, or the page does not know. */

@@ -20,7 +20,6 @@ export type ExecutionMode =
 
 export type StopReason =
   | "end_turn"
-  | "abstained"
   | "max_rounds"
   | "max_tool_calls"
   | "max_tokens"

@@ -18,7 +18,6 @@ Stage = Literal["queued", "composing", "retrieving", "answering", "verifying"]
 ExecutionMode = Literal["queued", "inline"]
 StopReason = Literal[
     "end_turn",
-    "abstained",
     "max_rounds",
     "max_tool_calls",
     "max_tokens",
