@@ -207,34 +207,6 @@ def test_a_withdrawal_elsewhere_does_nothing(library: Library, admin: Scope) -> 
     assert library.read_texts(member_of(admin)) == ["one"]
 
 
-@pytest.mark.req("F-RPERM-07", "F-IDX-08")
-def test_a_lost_permission_takes_effect_with_the_announcement(library: Library, admin: Scope) -> None:
-    publish(library, admin, "a.md", "plan of the merger", visible_to=("project:apollo", "user:ben"))
-    insider, ben = member_of(admin, projects=("apollo",)), member_of(admin, "ben")
-    cited = library.list_readable(insider)[0].passage_id
-    assert library.read_texts(ben) == ["plan of the merger"]
-
-    only_ben = build_file("a.md", "plan of the merger", visible_to=("user:ben",))
-    (announced,) = library.documents.announce(admin, HANDBOOK, [only_ben], pipeline_version=PIPELINE)
-
-    assert not announced.changed
-    assert library.read_texts(insider) == []
-    assert library.search_texts(insider, "merger") == []
-    with pytest.raises(NotFound):
-        library.passages.fetch_passage(insider, cited)
-    assert library.read_texts(ben) == ["plan of the merger"]
-
-
-def test_a_permission_change_comes_before_the_new_content(library: Library, admin: Scope) -> None:
-    publish(library, admin, "a.md", "old text")
-
-    changed = build_file("a.md", "new text", visible_to=("user:ben",))
-    library.documents.announce(admin, HANDBOOK, [changed], pipeline_version=PIPELINE)
-
-    assert library.read_texts(member_of(admin)) == []
-    assert library.read_texts(member_of(admin, "ben")) == ["old text"]
-
-
 def test_documents_are_paged_by_path(library: Library, admin: Scope) -> None:
     announce(library, admin, *((f"{name}.md", name) for name in ("c", "a", "B", "ä", "b/x")))
 

@@ -14,6 +14,7 @@ from equerry.domain.corpora import (
     Passage,
     SourceFile,
     derive_document_id,
+    find_common_readers,
 )
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import NotFound
@@ -32,6 +33,7 @@ class StoredPassage:
     chunk: Chunk
     vector: Vector
     embedding_version: str
+    visible_to: tuple[str, ...]
     superseded_at: datetime | None = None
     withdrawn: bool = False
 
@@ -55,14 +57,14 @@ class MemoryCorpora:
                 for stored in kept
                 if stored.superseded_at is None
                 and stored.passage.corpus_id in corpora
-                and may_read(scope, key, self.documents[key])
+                and may_read(scope, key, stored.visible_to)
             ]
 
 
-def may_read(scope: Scope, key: DocumentKey, document: Document) -> bool:
-    """Whether the scope holds one of the document's reader keys in its own organisation."""
+def may_read(scope: Scope, key: DocumentKey, visible_to: tuple[str, ...]) -> bool:
+    """Whether the scope holds one of these reader keys in the document's organisation."""
     held = {EVERYONE, f"user:{scope.user_id}", *(f"project:{project}" for project in scope.project_ids)}
-    return key[0] == scope.organisation_id and not held.isdisjoint(document.visible_to)
+    return key[0] == scope.organisation_id and not held.isdisjoint(visible_to)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,16 @@ class MemoryDocumentAdapter:
             reason=None,
             updated_at=datetime.now(UTC),
         )
+        self._update_readers(key, file)
         return Announcement(document_id=identity, path=file.path, changed=not current)
+
+    def _update_readers(self, key: DocumentKey, file: SourceFile) -> None:
+        published_sha256, _ = self.store.published.get(key, (None, None))
+        for stored in self.store.passages.get(key, []):
+            if stored.superseded_at is None and published_sha256 == file.sha256:
+                stored.visible_to = file.visible_to
+            else:
+                stored.visible_to = find_common_readers(stored.visible_to, file.visible_to)
 
     def list_corpora(self, scope: Scope) -> tuple[CorpusSummary, ...]:
         mine = sorted(
@@ -125,7 +136,7 @@ class MemoryDocumentAdapter:
             if key[0] == scope.organisation_id
             and document.corpus_id == corpus_id
             and document.status != "deleted"
-            and (scope.role == "admin" or may_read(scope, key, document))
+            and (scope.role == "admin" or may_read(scope, key, document.visible_to))
         ]
 
     def find_document(self, organisation_id: OrganisationId, document_id: DocumentId) -> Document | None:
@@ -187,6 +198,7 @@ class MemoryDocumentAdapter:
             if same:
                 waiting.remove(same)
                 same.chunk, same.passage = chunk, replace(same.passage, title=document.title)
+                same.visible_to = document.visible_to
             else:
                 kept.append(_store(document, publication, chunk, vector, len(kept)))
         for stored in waiting:
@@ -269,7 +281,7 @@ class MemoryPassageAdapter:
             if (
                 stored.passage.passage_id == passage_id
                 and not stored.withdrawn
-                and may_read(scope, key, self.store.documents[key])
+                and may_read(scope, key, stored.visible_to)
             ):
                 return stored.passage
         raise NotFound("there is no such passage")
@@ -308,7 +320,7 @@ def _store(
         version=document.version,
         token_count=chunk.token_count,
     )
-    return StoredPassage(passage, chunk, vector, publication.embedding_version)
+    return StoredPassage(passage, chunk, vector, publication.embedding_version, document.visible_to)
 
 
 def _summarise(corpus_id: CorpusId, made: datetime, documents: list[Document]) -> CorpusSummary:

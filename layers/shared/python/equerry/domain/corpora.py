@@ -15,6 +15,8 @@ from equerry.kernel.kinds import entity, record, value
 
 EVERYONE = "organisation"
 """The reader key that every member of the owning organisation holds."""
+NOBODY = "nobody"
+"""A reader key that no person holds and no announcement can name."""
 
 DocumentStatus = Literal["pending", "published", "failed", "deleted"]
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -50,6 +52,18 @@ def parse_reader_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
                 field="visibleTo",
             )
     return tuple(sorted(set(keys)))
+
+
+def find_common_readers(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """Return keys that only readers named by both hold; NOBODY's if the keys have none in common.
+
+    Keys are compared, not people: whether a person belongs to a project is known when they ask.
+    """
+    if EVERYONE in now:
+        return before
+    if EVERYONE in before:
+        return now
+    return tuple(sorted(set(before) & set(now))) or (NOBODY,)
 
 
 def derive_document_id(organisation_id: OrganisationId, corpus_id: CorpusId, path: str) -> DocumentId:

@@ -53,8 +53,12 @@ class DocumentPort(Protocol):
         """Record that these files are the documents' newest content; in order of `files`.
 
         Creates the corpus on first use. A file is unchanged when a published document has the same path,
-        hash and `pipeline_version`. A change of `visible_to` alone takes effect at once, on every passage,
-        before anything is uploaded. A deleted document announced again comes back as pending.
+        hash and `pipeline_version`. A deleted document announced again comes back as pending.
+
+        Who loses a document by `visible_to` loses every passage of it at once, superseded ones included,
+        before anything is uploaded. Who gains it gains the published passages at once only if their bytes
+        are the announced ones; else they wait for the publication, and until then only readers named both
+        before and now read the old passages: nobody, if no key is in both. Superseded passages gain none.
         """
         ...
 
@@ -88,7 +92,7 @@ class DocumentPort(Protocol):
         ...
 
     def publish(self, organisation_id: OrganisationId, publication: Publication) -> bool:
-        """Replace the document's passages in one transaction; passages keep the document's reader keys.
+        """Replace the document's passages in one transaction; the new ones take the announced reader keys.
 
         A passage whose chunk is unchanged stays, with its identity and the version it first appeared in.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from equerry.domain.corpora import SourceFile
+from equerry.domain.corpora import SourceFile, find_common_readers
 from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import CorpusId, DocumentId
 
@@ -28,8 +28,13 @@ UPDATE assistant_documents
 SET status = %s, sha256 = %s, size_bytes = %s, visible_to = %s, reason = NULL, updated_at = now()
 WHERE document_id = %s
 """
-_UPDATE_PASSAGES = """
-UPDATE assistant_passages SET visible_to = %s WHERE document_id = %s AND visible_to <> %s
+_READERS = """
+SELECT DISTINCT document_id, superseded_at IS NULL AS is_current, visible_to FROM assistant_passages
+WHERE document_id = ANY (%s::uuid[])
+"""
+_UPDATE_READERS = """
+UPDATE assistant_passages SET visible_to = %s
+WHERE document_id = %s AND (superseded_at IS NULL) = %s AND visible_to = %s
 """
 
 Files = dict[DocumentId, SourceFile]
@@ -82,10 +87,27 @@ def _changes(identifier: DocumentId, file: SourceFile, *, is_current: bool) -> t
 
 
 def _update_readers(rows: "Rows", published: dict[DocumentId, dict[str, Any]], files: Files) -> None:
-    changed = [key for key, row in published.items() if row["visible_to"] != list(files[key].visible_to)]
+    changed = [key for key, row in published.items() if _concerns_readers(row, files[key])]
     if not changed:
         return
     # An administrator announces for readers they may not be among; only the indexer sees those passages.
     rows.execute("SELECT set_config('app.role', 'indexer', true)")
-    readers = {key: list(files[key].visible_to) for key in changed}
-    rows.executemany(_UPDATE_PASSAGES, [(keys, key, keys) for key, keys in readers.items()])
+    rows.execute(_READERS, (changed,))
+    updates = []
+    for group in rows.fetchall():
+        identifier = DocumentId(str(group["document_id"]))
+        wanted = _choose_readers(group, published[identifier], files[identifier])
+        if wanted != group["visible_to"]:
+            updates.append((wanted, identifier, group["is_current"], group["visible_to"]))
+    rows.executemany(_UPDATE_READERS, updates)
+
+
+def _concerns_readers(row: dict[str, Any], file: SourceFile) -> bool:
+    return (row["sha256"], row["visible_to"]) != (file.sha256, list(file.visible_to))
+
+
+def _choose_readers(group: dict[str, Any], row: dict[str, Any], file: SourceFile) -> list[str]:
+    """Return who reads these passages now: the announced readers only if they hold the announced bytes."""
+    if group["is_current"] and row["published_sha256"] == file.sha256:
+        return list(file.visible_to)
+    return list(find_common_readers(tuple(group["visible_to"]), file.visible_to))

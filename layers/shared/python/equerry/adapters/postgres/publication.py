@@ -1,6 +1,7 @@
 """Replacing a document's passages: the statements behind DocumentPort.publish."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from equerry.adapters.postgres.vectors import format_vector
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _CURRENT = """
-SELECT passage_id, hash, ordinal, title, embedding_version FROM assistant_passages
+SELECT passage_id, hash, ordinal, title, embedding_version, visible_to FROM assistant_passages
 WHERE document_id = %s AND superseded_at IS NULL ORDER BY ordinal
 """
+_KEEP = "UPDATE assistant_passages SET ordinal = %s, title = %s, visible_to = %s WHERE passage_id = %s"
 _INSERT = """
 INSERT INTO assistant_passages
     (organisation_id, corpus_id, document_id, version, ordinal, title, source_path, heading_path, text,
@@ -34,14 +36,7 @@ WHERE document_id = %s
 def write_publication(rows: "Rows", document: Row, publication: Publication) -> None:
     """Replace the passages of a document whose row the caller holds; unchanged ones keep their identity."""
     kept, added, gone = _compare(_fetch_current(rows, document), publication)
-    rows.executemany(
-        "UPDATE assistant_passages SET ordinal = %s, title = %s WHERE passage_id = %s",
-        [
-            (chunk.ordinal, publication.title, row["passage_id"])
-            for row, chunk in kept
-            if (row["ordinal"], row["title"]) != (chunk.ordinal, publication.title)
-        ],
-    )
+    rows.executemany(_KEEP, list(_changed_rows(document, publication, kept)))
     rows.execute(
         "UPDATE assistant_passages SET superseded_at = now() WHERE passage_id = ANY (%s)",
         ([row["passage_id"] for row in gone],),
@@ -73,6 +68,15 @@ def _compare(
         else:
             added.append((chunk, vector))
     return kept, added, [row for rows in waiting.values() for row in rows]
+
+
+def _changed_rows(
+    document: Row, publication: Publication, kept: list[tuple[Row, Chunk]]
+) -> Iterator[tuple[object, ...]]:
+    for row, chunk in kept:
+        wanted = (chunk.ordinal, publication.title, document["visible_to"])
+        if (row["ordinal"], row["title"], row["visible_to"]) != wanted:
+            yield (*wanted, row["passage_id"])
 
 
 def _new_row(document: Row, publication: Publication, chunk: Chunk, vector: Vector) -> tuple[object, ...]:
