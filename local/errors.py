@@ -4,9 +4,17 @@
 class LocalError(Exception):
     """A failure we foresaw. `str()` is one line for a person; `remedy` says what to do."""
 
+    exit_code = 1
+
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class BadInput(LocalError):
+    """What the person gave cannot be meant: an argument or a variable of the environment."""
+
+    exit_code = 2
 
 
 class MissingTool(LocalError):

@@ -2,13 +2,16 @@
 
 import os
 import ssl
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import httpx
 
+from local.cli.inputs import require_token, require_url
+from local.cli.retrying import ask_patiently
 from local.endpoints import load_endpoints
 from local.errors import LocalError, NotRunning
 from local.places import Places
@@ -43,11 +46,13 @@ def find_target(user: str, environ: Mapping[str, str] = os.environ) -> Target:
 
     Raises:
         LocalError: only one of the two is set, or no demo user has that name.
+        BadInput: the address or the token cannot be meant.
         NotRunning: there is no local stack.
     """
     url, token = environ.get("EQUERRY_URL"), environ.get("EQUERRY_TOKEN")
     if url and token:
-        return Target(url=url.rstrip("/").removesuffix(PREFIX), headers={}, token=token, local=False)
+        address = require_url(url).rstrip("/").removesuffix(PREFIX)
+        return Target(url=address, headers={}, token=require_token(token), local=False)
     if url or token:
         raise LocalError(
             "EQUERRY_URL and EQUERRY_TOKEN belong together", "set both, or neither for the local stack"
@@ -72,8 +77,14 @@ def find_person(user: str, people: tuple[Person, ...]) -> Person:
 class Api:
     """Calls under one identity; a refusal is an ApiRefused, silence a NotRunning."""
 
-    def __init__(self, target: Target, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.target = target
+        self._sleep = sleep
         trust = target.trust or True
         identity = {**target.headers, "Authorization": f"Bearer {target.token}"}
         proxied = not target.local
@@ -95,7 +106,7 @@ class Api:
         self._storage.close()
 
     def get(self, path: str, **query: str | int) -> Any:
-        """Read a resource."""
+        """Read a resource; what a gateway refuses for a moment is asked again."""
         return self._call("GET", path, params=query)
 
     def post(self, path: str, content: object = None) -> Any:
@@ -117,10 +128,16 @@ class Api:
 
     def _call(self, method: str, path: str, **options: Any) -> Any:
         with _reaching(self.target.url):
-            answer = self._client.request(method, path, **options)
+            answer = self._send(method, path, **options)
         if answer.is_success:
             return answer.json() if answer.content else None
         raise _to_error(answer)
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        def send() -> httpx.Response:
+            return self._client.request(method, path, **options)
+
+        return ask_patiently(send, self._sleep) if method == "GET" else send()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
+from urllib.parse import quote
 
 from local.cli.api import Api
 from local.cli.following import Envelope, follow
@@ -38,15 +39,16 @@ class Asker:
         An interrupt from the keyboard cancels the run before it is passed on.
         """
         conversation = conversation_id or self._open_conversation(question)
-        accepted = self.api.post(f"/conversations/{conversation}/messages", {"text": question})
-        run_id = accepted["runId"]
+        address = f"/conversations/{quote(conversation, safe='')}/messages"
+        run_id = str(self.api.post(address, {"text": question})["runId"])
+        run_address = f"/runs/{quote(run_id, safe='')}"
         try:
             written = self._show(conversation, run_id)
         except KeyboardInterrupt:
-            self.api.post(f"/runs/{run_id}/cancel")
+            self.api.post(f"{run_address}/cancel")
             self._say("cancelled")
             raise
-        run: Run = self.api.get(f"/runs/{run_id}", wait=25)
+        run: Run = self.api.get(run_address, wait=25)
         self._finish(run, written)
         return run
 

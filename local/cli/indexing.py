@@ -1,5 +1,7 @@
 """`equerry index`: from a folder to published documents."""
 
+import hashlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ UPLOADS_AT_ONCE = 8
 POLL_S = 0.5
 PATIENCE_S = 180.0
 SETTLED = ("published", "failed")
+NAMED_FILE = re.compile(r"\bfiles\.(\d+)\b")
 
 Document = dict[str, Any]
 
@@ -42,8 +45,10 @@ class Indexer:
     tell: Callable[[int, int], None]
     sleep: Callable[[float], None] = time.sleep
 
-    def index(self, sources: Sequence[Source], *, prune: bool) -> Outcome:
+    def index(self, sources: Sequence[Source], *, prune: bool, keep: Sequence[str] = ()) -> Outcome:
         """Upload what is new or changed and wait until all of it is published or has failed.
+
+        Pruning spares the paths in `keep`, which the folder has and which cannot be sent.
 
         Raises:
             LocalError: nothing moved for three minutes.
@@ -55,44 +60,65 @@ class Indexer:
         for start in range(0, len(sources), BATCH):
             waiting |= self._upload(sources[start : start + BATCH], known, outcome)
         if prune:
-            self._prune(known, {source.path for source in sources}, outcome)
+            self._prune(known, {source.path for source in sources} | set(keep), outcome)
         self._wait(waiting, outcome)
         return outcome
 
     def _upload(
         self, batch: Sequence[Source], known: dict[str, Document], outcome: Outcome
     ) -> dict[str, Source]:
-        visible = {"visibleTo": list(self.visible_to)} if self.visible_to else {}
-        files = [
-            {"path": source.path, "sha256": source.sha256, "sizeBytes": source.size_bytes, **visible}
-            for source in batch
-        ]
-        slots = self.api.post(f"/corpora/{self.corpus}/uploads", {"files": files})["uploads"]
+        slots = self._ask_for_slots(list(batch), outcome)
         by_path = {source.path: source for source in batch}
+        outcome.unchanged += [slot["path"] for slot in slots if slot["action"] == "unchanged"]
+        uploads = [slot for slot in slots if slot["action"] != "unchanged"]
         sent: dict[str, Source] = {}
-        for slot in slots:
-            if slot["action"] == "unchanged":
-                outcome.unchanged.append(slot["path"])
+        for slot, failure in zip(uploads, self._put(uploads, by_path), strict=True):
+            if failure:
+                outcome.failed[slot["path"]] = failure
                 continue
             seen = known.get(slot["path"], {}).get("status") not in (None, "deleted")
             (outcome.changed if seen else outcome.new).append(slot["path"])
             sent[slot["documentId"]] = by_path[slot["path"]]
-        self._put([slot for slot in slots if slot["action"] == "upload"], by_path)
         return sent
 
-    def _put(self, slots: list[dict[str, Any]], sources: dict[str, Source]) -> None:
-        def put(slot: dict[str, Any]) -> None:
-            content = sources[slot["path"]].file.read_bytes()
-            self.api.put_bytes(slot["url"], content, slot.get("headers") or {})
+    def _ask_for_slots(self, batch: list[Source], outcome: Outcome) -> list[dict[str, Any]]:
+        """Return where each file goes; a file the server will not have fails alone."""
+        visible = {"visibleTo": list(self.visible_to)} if self.visible_to else {}
+        while batch:
+            files = [
+                {"path": source.path, "sha256": source.sha256, "sizeBytes": source.size_bytes, **visible}
+                for source in batch
+            ]
+            try:
+                slots: list[dict[str, Any]] = self.api.post(f"{self._address}/uploads", {"files": files})[
+                    "uploads"
+                ]
+            except ApiRefused as refused:
+                outcome.failed[_take_named(batch, refused).path] = str(refused)
+            else:
+                return slots
+        return []
+
+    def _put(self, slots: list[dict[str, Any]], sources: dict[str, Source]) -> list[str | None]:
+        """Upload; return for each slot why it failed, or None."""
+
+        def put(slot: dict[str, Any]) -> str | None:
+            try:
+                content = _read_again(sources[slot["path"]])
+                self.api.put_bytes(slot["url"], content, slot.get("headers") or {})
+            except (_Changed, ApiRefused) as error:
+                return str(error)
+            except OSError as error:
+                return f"it cannot be read any more ({error.strerror})"
+            return None
 
         with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
-            for _ in pool.map(put, slots):
-                pass
+            return list(pool.map(put, slots))
 
     def _prune(self, known: dict[str, Document], kept: set[str], outcome: Outcome) -> None:
         for path, document in known.items():
             if path not in kept and document["status"] != "deleted":
-                self.api.delete(f"/corpora/{self.corpus}/documents/{document['documentId']}")
+                self.api.delete(f"{self._address}/documents/{quote(document['documentId'], safe='')}")
                 outcome.pruned.append(path)
 
     def _wait(self, waiting: dict[str, Source], outcome: Outcome) -> None:
@@ -108,8 +134,10 @@ class Indexer:
                 deadline = time.monotonic() + PATIENCE_S
             elif time.monotonic() > deadline:
                 raise LocalError(
-                    f"{len(left)} of {total} documents still wait, and nothing has moved for three minutes",
-                    "see `equerry local status` and the emulator's log, then run the same command again",
+                    f"{len(left)} of {total} documents still wait, and nothing has moved for three minutes;"
+                    " what was uploaded stays in the queue, and indexing goes on without this command",
+                    "run the same command again to look: what is published by then counts as unchanged;"
+                    " `equerry local status` tells how the local stack is",
                 )
             if left:
                 self.sleep(POLL_S)
@@ -130,15 +158,38 @@ class Indexer:
                 return {}
             raise
 
+    @property
+    def _address(self) -> str:
+        return f"/corpora/{quote(self.corpus, safe='')}"
+
     def _list(self) -> Iterator[Document]:
         cursor = ""
         while True:
             query = {"cursor": cursor} if cursor else {}
-            page = self.api.get(f"/corpora/{quote(self.corpus)}/documents", **query)
+            page = self.api.get(f"{self._address}/documents", **query)
             yield from page["documents"]
             cursor = page.get("cursor") or ""
             if not cursor:
                 return
+
+
+class _Changed(Exception):
+    """A file is not what was announced any more."""
+
+
+def _read_again(source: Source) -> bytes:
+    content = source.file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != source.sha256:
+        raise _Changed("it changed while it was being read; run the same command again")
+    return content
+
+
+def _take_named(batch: list[Source], refused: ApiRefused) -> Source:
+    """Take out the file a refusal is about; raises the refusal if it names none."""
+    named = NAMED_FILE.search(str(refused))
+    if named is None or int(named[1]) >= len(batch):
+        raise refused
+    return batch.pop(int(named[1]))
 
 
 def _is_settled(document: Document, waiting: dict[str, Source]) -> bool:

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from local.cli.api import Api, find_target
 from local.cli.asking import GOOD_ENDS, Asker
 from local.cli.indexing import Indexer, Outcome
+from local.cli.inputs import require_conversation, require_corpus, require_text
 from local.cli.stack_commands import stack_app
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
@@ -35,7 +36,7 @@ class _Group(TyperGroup):
             typer.secho(f"equerry: {error}", fg="red", err=True)
             if error.remedy:
                 typer.echo(f"  → {error.remedy}", err=True)
-            raise typer.Exit(1) from None
+            raise typer.Exit(error.exit_code) from None
 
 
 app = typer.Typer(cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -68,16 +69,19 @@ def index_folder(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name every file.")] = False,
 ) -> None:
     """Index a folder of Markdown, HTML, text and PDF files."""
+    require_corpus(corpus)
+    audience = tuple(require_text(who, what="--visible-to") for who in visible_to or ())
     found = walk(path)
     with Api(find_target(user)) as api, _bar() as bar:
         task = bar.add_task("indexing", total=None)
         indexer = Indexer(
             api=api,
             corpus=corpus,
-            visible_to=tuple(visible_to or ()),
+            visible_to=audience,
             tell=lambda done, total: bar.update(task, completed=done, total=total),
         )
-        outcome = indexer.index(found.sources, prune=prune)
+        outcome = indexer.index(found.sources, prune=prune, keep=(*found.empty, *found.unreadable))
+    outcome.failed |= found.unreadable
     _report(outcome, found, verbose=verbose)
     if outcome.failed:
         raise typer.Exit(1)
@@ -92,11 +96,13 @@ def ask(
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
 ) -> None:
     """Ask a question; the answer is written as it comes, then its sources."""
+    require_text(question, what="the question")
+    continued = None if conversation is None else require_conversation(conversation)
     with Api(find_target(user)) as api:
         asker = Asker(api=api, status=sys.stderr, answer=sys.stdout, quiet=as_json)
         asker.require_documents()
         try:
-            run = asker.ask(question, conversation)
+            run = asker.ask(question, continued)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
@@ -140,6 +146,8 @@ def _report(outcome: Outcome, found: Walk, *, verbose: bool) -> None:
         ):
             for path in paths:
                 typer.echo(f"{word:12} {path}")
+    for path in found.empty:
+        typer.echo(f"empty        {path}", err=True)
     for path, reason in outcome.failed.items():
         typer.secho(f"failed       {path}: {reason}", fg="red", err=True)
     counts = {
@@ -148,6 +156,7 @@ def _report(outcome: Outcome, found: Walk, *, verbose: bool) -> None:
         "unchanged": len(outcome.unchanged),
         "removed": len(outcome.pruned),
         "failed": len(outcome.failed),
+        "empty": len(found.empty),
         "unsupported": len(found.unsupported),
     }
     typer.echo(

@@ -1,7 +1,8 @@
 """Which files of a folder can be indexed, and what is in them."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from local.errors import LocalError
@@ -21,10 +22,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a folder holds, each in the order of its path."""
+    """What a folder holds, each in the order of its path; `unreadable` maps a path to the reason."""
 
     sources: tuple[Source, ...]
     unsupported: tuple[str, ...]
+    empty: tuple[str, ...] = ()
+    unreadable: dict[str, str] = field(default_factory=dict)
 
 
 def walk(root: Path) -> Walk:
@@ -37,19 +40,36 @@ def walk(root: Path) -> Walk:
         raise LocalError(f"there is no {root}", "give the path of a folder or a file")
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if _belongs(path, root))
     base = root.parent if root.is_file() else root
-    sources = tuple(_read(file, base) for file in files if file.suffix.lower() in SUPPORTED)
     unsupported = tuple(str(file.relative_to(base)) for file in files if file.suffix.lower() not in SUPPORTED)
-    if not sources:
+    found, unreadable = _read_all((file for file in files if file.suffix.lower() in SUPPORTED), base)
+    sources = tuple(source for source in found if source.size_bytes)
+    empty = tuple(source.path for source in found if not source.size_bytes)
+    if not sources and not unreadable:
         kinds = " ".join(sorted(SUPPORTED))
         raise LocalError(
-            f"{root} holds nothing that can be indexed ({len(files)} files)", f"supported: {kinds}"
+            f"{root} holds nothing that can be indexed ({len(files)} files, {len(empty)} of them empty)",
+            f"supported: {kinds}",
         )
-    return Walk(sources, unsupported)
+    return Walk(sources, unsupported, empty, unreadable)
 
 
 def _belongs(path: Path, root: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
     return not hidden and path.is_file() and path.resolve().is_relative_to(root.resolve())
+
+
+def _read_all(files: Iterable[Path], base: Path) -> tuple[list[Source], dict[str, str]]:
+    found, unreadable = [], {}
+    for file in files:
+        path = file.relative_to(base).as_posix()
+        try:
+            path.encode()
+            found.append(_read(file, base))
+        except UnicodeEncodeError:
+            unreadable[ascii(path)] = "its name is not UTF-8"
+        except OSError as error:
+            unreadable[path] = f"it cannot be read ({error.strerror})"
+    return found, unreadable
 
 
 def _read(file: Path, base: Path) -> Source:

@@ -1,4 +1,5 @@
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ def test_supported_files_are_found_with_their_hash_and_relative_path(tmp_path: P
     assert found.sources[1].sha256 == hashlib.sha256(b"# Start").hexdigest()
     assert found.sources[1].size_bytes == 7
     assert found.unsupported == ("logo.png",)
+
+
+def test_empty_files_are_told_apart_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "empty.md").touch()
+
+    found = walk(tmp_path)
+
+    assert [source.path for source in found.sources] == ["a.txt"]
+    assert found.empty == ("empty.md",)
+
+
+def test_a_file_whose_name_cannot_be_sent_is_told_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff.txt")).write_text("x")
+
+    assert walk(tmp_path).unreadable == {"'b\\udcff.txt'": "its name is not UTF-8"}
 
 
 def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
