@@ -10,11 +10,12 @@ from equerry.domain.admission import AdmissionRequest
 from equerry.domain.conversations import Run
 from equerry.domain.leases import LeaseLost
 from equerry.domain.limits import TurnLimits
+from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import RunId
 from equerry.kernel.usage import Usage
 from equerry.services.admission import QUEUE_LEASE_S
 from equerry.services.pulse import ALIVE_S
-from equerry.services.recovery import INTERRUPTED
+from equerry.services.recovery import INTERRUPTED, INTERRUPTED_LATE
 from equerry.services.turns import Acceptance
 
 from tests.unit.services.world import ADA, Mortality, ProcessKilled, World
@@ -132,7 +133,7 @@ def test_a_reader_of_an_interrupted_run_is_told_and_keeps_what_was_written() -> 
     world.recovery.settle_lapsed()
 
     *_, error, done = world.envelopes(accepted.run_id)
-    assert error.payload == {"code": "interrupted", "message": INTERRUPTED}
+    assert error.payload == {"code": "interrupted", "message": INTERRUPTED_LATE}
     assert done.payload["stopReason"] == "interrupted"
     view = world.reading.fetch_view(ADA, accepted.run_id)
     assert view.answer is not None
@@ -239,3 +240,66 @@ def test_a_lost_lease_is_never_released_by_who_lost_it() -> None:
     with pytest.raises(LeaseLost):
         world.leases.renew(first, until=now)
     assert world.leases.find_lease(conversation) == second
+
+
+def lose_lease(world: World, accepted: Acceptance) -> None:
+    """Let the store of leases and the queue come back empty."""
+    world.leases = type(world.leases)()
+    assert world.leases.find_lease(accepted.conversation_id) is None
+
+
+@pytest.mark.parametrize("look", ["run", "conversation"])
+def test_a_run_whose_lease_was_lost_with_its_store_ends_when_somebody_looks(look: str) -> None:
+    world = live_world()
+    accepted = world.submit(world.open_conversation())
+    lose_lease(world, accepted)
+
+    if look == "run":
+        world.reading.fetch_view(ADA, accepted.run_id)
+    else:
+        world.conversations.fetch_view(ADA, accepted.conversation_id)
+
+    assert world.types(accepted.run_id) == ["error", "done"]
+    assert world.store.runs[accepted.run_id].stop_reason == "interrupted"
+    error = world.envelopes(accepted.run_id)[-2]
+    assert error.payload == {"code": "interrupted", "message": INTERRUPTED}
+
+
+def test_looking_at_a_run_that_waits_or_works_does_not_end_it() -> None:
+    world = live_world()
+    accepted = world.submit(world.open_conversation())
+
+    world.reading.fetch_view(ADA, accepted.run_id)
+    world.conversations.fetch_view(ADA, accepted.conversation_id)
+    assert world.deliver(accepted) == "answered"
+
+    world.conversations.fetch_view(ADA, accepted.conversation_id)
+    assert world.store.runs[accepted.run_id].stop_reason == "end_turn"
+
+
+@pytest.mark.req("F-RUN-05")
+def test_a_run_that_was_stopped_while_it_waited_never_asks_a_model() -> None:
+    world = live_world()
+    accepted = world.submit(world.open_conversation())
+    world.turns.cancel(ADA, accepted.run_id)
+
+    world.deliver(accepted)
+
+    assert world.model.requests == []
+    assert world.store.runs[accepted.run_id].stop_reason == "cancelled"
+    assert_ended_once(world, accepted)
+
+
+def test_a_store_that_fails_is_not_named_to_the_reader() -> None:
+    world = live_world()
+    accepted = world.submit(world.open_conversation())
+
+    def down(*_: object, **__: object) -> None:
+        raise Unavailable("could not query table turns-1a2b: EndpointConnectionError")
+
+    world.build_tools = down  # type: ignore[assignment]  # an outage
+    world.deliver(accepted)
+
+    error = world.envelopes(accepted.run_id)[-2].payload
+    assert error["code"] == "service_unavailable"
+    assert "table" not in str(error["message"])

@@ -9,7 +9,7 @@ from equerry.domain.leases import TurnInProgress
 from equerry.domain.profiles import UnknownProfile
 from equerry.engine.model import TextDelta, ToolSpec
 from equerry.engine.tool import ToolOutcome
-from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, TooLarge, Unavailable
+from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, Refused, TooLarge, Unavailable
 from equerry.ports.model import ModelUnavailable
 
 from tests.unit.services.world import ADA, BEN, EVE, World
@@ -329,7 +329,7 @@ def test_events_hold_what_the_reader_saw() -> None:
 
 def test_a_foreseen_failure_before_the_model_is_told_to_the_reader() -> None:
     def refused(*_: object) -> tuple[()]:
-        raise EquerryError("no tools today")
+        raise Refused("no tools today")
 
     world = World(build_tools=refused)
     accepted = world.submit(world.open_conversation())

@@ -25,6 +25,7 @@ from equerry.services.delivery import DeliveryService
 from equerry.services.pulse import PulseService
 from equerry.services.reading import RunReadingService
 from equerry.services.recovery import RecoveryService
+from equerry.services.replaying import ReplayService
 from equerry.services.runs import RunHandling, RunService
 from equerry.services.subscriptions import SubscriptionService, TicketService
 from equerry.services.turns import Acceptance, TurnService
@@ -213,16 +214,28 @@ class World:
 
     @property
     def reading(self) -> RunReadingService:
-        return RunReadingService(runs=MemoryRunAdapter(self.store), log=self.log, clock=self.clock)
+        return RunReadingService(
+            runs=MemoryRunAdapter(self.store),
+            log=self.log,
+            replays=self.replays,
+            recovery=self.recovery,
+            clock=self.clock,
+        )
+
+    @property
+    def replays(self) -> ReplayService:
+        return ReplayService(log=self.log, clock=self.clock)
 
     @property
     def conversations(self) -> ConversationService:
         return ConversationService(
             transcripts=MemoryTranscriptAdapter(self.store),
+            runs=MemoryRunAdapter(self.store),
             interactions=MemoryInteractionAdapter(self.store),
             artifacts=MemoryArtifactAdapter(self.store),
             profiles=MemoryProfileAdapter(PROFILE),
             leases=self.leases,
+            recovery=self.recovery,
             default_profile="docs",
             clock=self.clock,
             new_id=self.new_id,
@@ -235,7 +248,7 @@ class World:
             transcripts=MemoryTranscriptAdapter(self.store),
             runs=MemoryRunAdapter(self.store),
             leases=self.leases,
-            reading=self.reading,
+            replays=self.replays,
             delivery=self.delivery,
             clock=self.clock,
         )

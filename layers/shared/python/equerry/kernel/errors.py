@@ -90,3 +90,18 @@ class Unavailable(EquerryError):
     def __init__(self, detail: str, *, retry_after_s: int = 5) -> None:
         super().__init__(detail)
         self.retry_after_s = retry_after_s
+
+
+_SILENT = {
+    EquerryError: "Something went wrong on our side. Try again.",
+    Unavailable: "A part of the assistant is not answering. Try again in a moment.",
+}
+
+
+def describe_failure(failure: EquerryError) -> str:
+    """Return what a person may be told of a failure.
+
+    A specific failure speaks for itself; one of the bare families names a store or a queue of ours, which is
+    for the logs alone.
+    """
+    return _SILENT.get(type(failure)) or str(failure)

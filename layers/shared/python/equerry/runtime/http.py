@@ -15,6 +15,7 @@ from equerry.adapters.postgres.interactions import PostgresArtifactAdapter, Post
 from equerry.adapters.postgres.search import PostgresPassageAdapter
 from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
+from equerry.ports.interrupts import InterruptPort
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
 from equerry.runtime.parameters import build_switch, open_parameters
@@ -24,6 +25,8 @@ from equerry.runtime.turn_parts import TurnParts, build_turn_parts
 from equerry.services.admission import AdmissionService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
+from equerry.services.reading import RunReadingService
+from equerry.services.recovery import RecoveryService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
 from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
@@ -61,25 +64,31 @@ def describe_deployment(settings: HttpSettings, environ: Mapping[str, str]) -> D
 
 def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
     """Wire the use cases; nothing connects before its first use."""
+    interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    recovery = parts.build_recovery(interrupts, parts.build_admissions(settings))
+    reading = RunReadingService(
+        runs=parts.runs, log=parts.log, replays=parts.build_replays(), recovery=recovery, clock=parts.clock
+    )
     return HttpServices(
-        conversations=_build_conversations(settings, parts),
-        turns=_build_turns(settings, parts),
-        reading=parts.build_reading(),
+        conversations=_build_conversations(settings, parts, recovery),
+        turns=_build_turns(settings, parts, interrupts, recovery),
+        reading=reading,
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
         documents=_build_documents(settings, parts),
         show_activity=ActivityScreen(activity=PostgresActivityAdapter(parts.database)).show,
     )
 
 
-def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
-    interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+def _build_turns(
+    settings: HttpSettings, parts: TurnParts, interrupts: InterruptPort, recovery: RecoveryService
+) -> TurnService:
     admissions = parts.build_admissions(settings)
     switch = build_switch(settings, open_parameters())
     guard = AdmissionService(
         admissions=admissions,
         leases=parts.leases,
         runs=parts.runs,
-        recovery=parts.build_recovery(interrupts, admissions),
+        recovery=recovery,
         limits=settings.turn_limits,
         metrics=parts.metrics,
         clock=parts.clock,
@@ -98,13 +107,17 @@ def _build_turns(settings: HttpSettings, parts: TurnParts) -> TurnService:
     )
 
 
-def _build_conversations(settings: HttpSettings, parts: TurnParts) -> ConversationService:
+def _build_conversations(
+    settings: HttpSettings, parts: TurnParts, recovery: RecoveryService
+) -> ConversationService:
     return ConversationService(
         transcripts=parts.transcripts,
+        runs=parts.runs,
         interactions=PostgresInteractionAdapter(parts.database),
         artifacts=PostgresArtifactAdapter(parts.database),
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         leases=parts.leases,
+        recovery=recovery,
         default_profile=settings.default_profile,
         clock=parts.clock,
         new_id=new_identifier,

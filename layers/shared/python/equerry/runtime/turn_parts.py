@@ -22,8 +22,8 @@ from equerry.runtime.clock import SystemClock
 from equerry.runtime.database import open_database
 from equerry.runtime.minting import new_identifier
 from equerry.services.delivery import DeliveryService
-from equerry.services.reading import RunReadingService
 from equerry.services.recovery import RecoveryService
+from equerry.services.replaying import ReplayService
 
 
 class TurnStoreSettings(Protocol):
@@ -90,9 +90,9 @@ class TurnParts:
             clock=self.clock,
         )
 
-    def build_reading(self) -> RunReadingService:
-        """Return the service that reads runs."""
-        return RunReadingService(runs=self.runs, log=self.log, clock=self.clock)
+    def build_replays(self) -> ReplayService:
+        """Return the service that reads the log."""
+        return ReplayService(log=self.log, clock=self.clock)
 
 
 def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:

@@ -10,6 +10,7 @@ from equerry.runtime.observability import logger
 from equerry.runtime.settings import WebSocketSettings
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.subscriptions import SubscriptionService
+from equerry.surfaces.json_input import read_text
 from equerry.surfaces.websocket.dispatch import receive_frame
 
 
@@ -36,7 +37,7 @@ class WebSocketApp:
     def _connect(self, connection_id: ConnectionId, event: dict[str, Any]) -> int:
         ticket = (event.get("queryStringParameters") or {}).get("ticket", "")
         try:
-            self._service.connect(connection_id, ticket)
+            self._service.connect(connection_id, read_text(ticket, name="ticket"))
         except Unavailable:
             logger.warning("connect_unavailable")
             return 503
@@ -55,7 +56,7 @@ def build_websocket_app(environ: Mapping[str, str] = os.environ) -> WebSocketApp
         transcripts=parts.transcripts,
         runs=parts.runs,
         leases=parts.leases,
-        reading=parts.build_reading(),
+        replays=parts.build_replays(),
         delivery=parts.delivery,
         clock=parts.clock,
     )

@@ -19,7 +19,7 @@ from equerry.engine.assistant import Assistant
 from equerry.engine.run_loop import RunLoop
 from equerry.engine.tool import Tool
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import EquerryError
+from equerry.kernel.errors import EquerryError, describe_failure
 from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
@@ -153,14 +153,14 @@ class AnswerService:
             passages_retrieved=narrator.citations.evidence.passage_ids,
             actions=tuple(narrator.actions),
             error_code=failure.code if failure else None,
-            error_message=str(failure) if failure else None,
+            error_message=describe_failure(failure) if failure else None,
         )
         if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
             raise LeaseLost("the run has already been ended by another holder")
         if has_text:
             publisher.publish(MessagePersisted(message_id=run.assistant_message_id, role="assistant"))
         if failure is not None:
-            publisher.publish(RunError(code=failure.code, message=str(failure)))
+            publisher.publish(RunError(code=failure.code, message=describe_failure(failure)))
         # Free before anyone can hear of the end, so that an immediate next question is not refused.
         publisher.publish(
             Done(stop_reason=ending.stop, usage=ending.usage),

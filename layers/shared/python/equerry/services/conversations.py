@@ -13,7 +13,8 @@ from equerry.kernel.text import shorten_text
 from equerry.ports.interactions import ArtifactPort, ArtifactSummary, Interaction, InteractionPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.profiles import ProfilePort
-from equerry.ports.transcripts import TranscriptPort
+from equerry.ports.transcripts import RunPort, TranscriptPort
+from equerry.services.recovery import RecoveryService
 
 MESSAGES_SHOWN = 200
 CONVERSATIONS_SHOWN = 100
@@ -37,10 +38,12 @@ class ConversationService:
     """Opens and shows conversations."""
 
     transcripts: TranscriptPort
+    runs: RunPort
     interactions: InteractionPort
     artifacts: ArtifactPort
     profiles: ProfilePort
     leases: LeasePort
+    recovery: RecoveryService
     default_profile: str
     clock: Clock
     new_id: NewIdentifier
@@ -72,11 +75,17 @@ class ConversationService:
         # The lease before the messages: a run that ends in between shows its answer, never neither.
         lease = self.leases.find_lease(conversation_id)
         messages = self.transcripts.list_messages(scope, conversation_id, limit=MESSAGES_SHOWN)
+        if lease is None and messages and messages[-1].role == "user":
+            self._settle(scope, messages[-1].run_id)
         return ConversationView(
             conversation=conversation,
             messages=messages,
             active_run_id=lease.run_id if lease else None,
         )
+
+    def _settle(self, scope: Scope, run_id: RunId) -> None:
+        """See that a question without an answer and without a lease does not wait for ever."""
+        self.recovery.settle_orphan(scope, self.runs.fetch_run(scope, run_id))
 
     def list_artifacts(self, scope: Scope, conversation_id: ConversationId) -> tuple[ArtifactSummary, ...]:
         """Return a conversation's artifacts; NotFound if it is not the scope's."""

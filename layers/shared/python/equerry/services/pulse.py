@@ -50,7 +50,8 @@ class PulseService:
     @contextmanager
     def beat(self, lease: Lease, receipt: str | None) -> Iterator[Pulse]:
         """Keep `lease` and the message alive while the block runs."""
-        pulse = Pulse(lease)
+        # Asked once before anything runs: a run that was stopped while it waited must do nothing.
+        pulse = Pulse(lease, interrupted=self.interrupts.is_interrupted(lease.run_id))
         self._hide(receipt)
         thread = Thread(target=self._run, args=(pulse, receipt), name="pulse", daemon=True)
         thread.start()

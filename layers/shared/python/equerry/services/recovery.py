@@ -10,6 +10,7 @@ from equerry.channel.publisher import Publisher
 from equerry.domain.citations import strip_markers
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.leases import Lease, LeaseLost
+from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import RunId
@@ -24,7 +25,8 @@ from equerry.services.measuring import measure_end
 
 logger = logging.getLogger(__name__)
 
-INTERRUPTED = "The assistant was interrupted before it finished. What it had written is kept; ask again."
+INTERRUPTED = "The assistant was interrupted before it finished. Ask again."
+INTERRUPTED_LATE = "The assistant was interrupted before it finished. What it had written is kept; ask again."
 SETTLING_S = 30
 """A settler that dies as well is followed by another after this long."""
 _PAGE = 500
@@ -60,7 +62,7 @@ class RecoveryService:
         run = self._find_run(lease)
         if run is None or run.status != "ended":
             return False
-        self.complete_log(lease, run)
+        self.complete_log(lease.scope, run)
         return self.release(lease, run)
 
     def _settle_lapsed(self, lease: Lease) -> bool:
@@ -78,7 +80,7 @@ class RecoveryService:
         if run.status != "ended":
             self.end_interrupted(claimed, run)
             return True
-        self.complete_log(claimed, run)
+        self.complete_log(claimed.scope, run)
         return self.release(claimed, run)
 
     def _find_run(self, lease: Lease) -> Run | None:
@@ -87,8 +89,26 @@ class RecoveryService:
         except NotFound:
             return None
 
+    def settle_orphan(self, scope: Scope, run: Run) -> bool:
+        """End a run that no lease stands for any more; False if it has ended, or its lease will see to it.
+
+        A lease is there from before a run is written until after it has ended, so a run without one lost it
+        with its store, and neither queue nor reaper will bring it back. Its tokens leave with their hour.
+        """
+        if run.status == "ended":
+            return False
+        lease = self.leases.find_lease(run.conversation_id)
+        if lease is not None and lease.run_id == run.run_id:
+            return False
+        self._end(scope, run)
+        return True
+
     def end_interrupted(self, lease: Lease, run: Run) -> None:
         """End a run whose worker is gone: what was streamed is kept, and the reader is told."""
+        self.release(lease, self._end(lease.scope, run))
+        self.interrupts.clear_interrupt(run.run_id)
+
+    def _end(self, scope: Scope, run: Run) -> Run:
         logger.warning("run_interrupted", extra={"run_id": run.run_id})
         text, last_seq = self._read_partial(run.run_id)
         end = RunEnd(
@@ -98,21 +118,20 @@ class RecoveryService:
             ended_at=self.clock.now(),
             text=text,
             error_code="interrupted",
-            error_message=INTERRUPTED,
+            error_message=INTERRUPTED_LATE if text else INTERRUPTED,
         )
-        if self.runs.end_run(lease.scope, run.run_id, end):
+        if self.runs.end_run(scope, run.run_id, end):
             model = run.model.model if run.model else None
             self.metrics.record(measure_end(run, end), profile=run.profile, model=model)
-        ended = self.runs.fetch_run(lease.scope, run.run_id)
-        self.complete_log(lease, ended)
-        self.release(lease, ended)
-        self.interrupts.clear_interrupt(run.run_id)
+        ended = self.runs.fetch_run(scope, run.run_id)
+        self.complete_log(scope, ended)
+        return ended
 
     def release(self, lease: Lease, run: Run | None) -> bool:
         """Free the conversation of an ended run, or of one that was never written, and settle its tokens."""
         return self.admissions.settle(lease, spent=_find_spent(run))
 
-    def complete_log(self, lease: Lease, run: Run) -> None:
+    def complete_log(self, scope: Scope, run: Run) -> None:
         """Write what the log of an ended run still lacks: the answer's anchor, the error, the one `done`.
 
         If the run's own worker, or another settler, writes at the same time, one of them gets each place.
@@ -130,7 +149,7 @@ class RecoveryService:
         anchored = last is not None and last.type in ("message", "error")
         try:
             if not anchored:
-                self._publish_answer(lease, run, publisher)
+                self._publish_answer(scope, run, publisher)
             if run.error_code and (last is None or last.type != "error"):
                 publisher.publish(RunError(code=run.error_code, message=run.error_message or INTERRUPTED))
             stop_reason: StopReason = run.stop_reason or "interrupted"
@@ -138,8 +157,8 @@ class RecoveryService:
         except EnvelopeExists:
             logger.info("run_settled_elsewhere", extra={"run_id": run.run_id})
 
-    def _publish_answer(self, lease: Lease, run: Run, publisher: Publisher) -> None:
-        answer = self.runs.find_answer(lease.scope, run.run_id)
+    def _publish_answer(self, scope: Scope, run: Run, publisher: Publisher) -> None:
+        answer = self.runs.find_answer(scope, run.run_id)
         if answer is None:
             return
         if answer.citations:

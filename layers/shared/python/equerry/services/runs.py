@@ -56,7 +56,7 @@ class RunService:
             self.recovery.release(lease, None)
             return "settled"
         if run.status == "ended":
-            self.recovery.complete_log(lease, run)
+            self.recovery.complete_log(lease.scope, run)
             self.recovery.release(lease, run)
             return "settled"
         if run.provider_started:

@@ -10,14 +10,14 @@ from equerry.channel.events import CONTRACT_VERSION
 from equerry.domain.conversations import Run
 from equerry.domain.principal import Principal
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import EquerryError, NotFound, Unauthenticated
+from equerry.kernel.errors import EquerryError, NotFound, Unauthenticated, describe_failure
 from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
 from equerry.kernel.kinds import result
 from equerry.ports.delivery import ConnectionPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.delivery import DeliveryService, encode_frame
-from equerry.services.reading import Replay, RunReadingService
+from equerry.services.replaying import Replay, ReplayService
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class SubscriptionService:
     transcripts: TranscriptPort
     runs: RunPort
     leases: LeasePort
-    reading: RunReadingService
+    replays: ReplayService
     delivery: DeliveryService
     clock: Clock
 
@@ -111,7 +111,7 @@ class SubscriptionService:
 
     def refuse(self, connection_id: ConnectionId, failure: EquerryError) -> None:
         """Tell a reader why its request failed; the socket stays open."""
-        self._send(connection_id, FrameRefused(code=failure.code, message=str(failure)))
+        self._send(connection_id, FrameRefused(code=failure.code, message=describe_failure(failure)))
 
     def _fetch_principal(self, connection_id: ConnectionId) -> Principal:
         principal = self.connections.find_principal(connection_id)
@@ -134,12 +134,12 @@ class SubscriptionService:
         run = self.runs.fetch_run(principal.scope, run_id)
         if run.conversation_id != conversation_id:
             raise NotFound("there is no such run in this conversation")
-        found = self.reading.replay(run, after=after)
+        found = self.replays.replay(run, after=after)
         state = Subscribed(last_seq=found.last_seq, ended=found.ended)
         self._send(connection_id, state, conversation_id, run_id)
         while self._send_stretch(connection_id, run, found, after) and found.has_more:
             after = found.envelopes[-1].seq
-            found = self.reading.replay(run, after=after)
+            found = self.replays.replay(run, after=after)
 
     def _send_stretch(self, connection_id: ConnectionId, run: Run, found: Replay, after: int) -> bool:
         """Tell of a gap, then send in order; False as soon as the socket does not take one."""

@@ -12,6 +12,7 @@ from equerry.kernel.errors import (
     Unauthenticated,
     Unavailable,
     Unprocessable,
+    describe_failure,
 )
 from equerry.surfaces.http.exchange import HttpAnswer
 from equerry.surfaces.http.models import Problem
@@ -36,7 +37,7 @@ def answer_failure(failure: Exception, *, instance: str, reference: str) -> Http
     """Return the problem document for any failure; one that is not foreseen says nothing of itself."""
     for family, status, title in _STATUS:
         if isinstance(failure, family):
-            return _answer(failure, str(failure), status, title, instance, reference)
+            return _answer(failure, describe_failure(failure), status, title, instance, reference)
     return _answer(EquerryError(), UNFORESEEN, 500, "Internal Server Error", instance, reference)
 
 
