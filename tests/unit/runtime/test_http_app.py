@@ -1,6 +1,7 @@
 """The HTTP API, event in and answer out, over fakes."""
 
 import json
+from base64 import b64encode
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -73,7 +74,7 @@ class Api:
         token: str | None = "ada",
         query: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
-        raw: str | None = None,
+        raw: str | bytes | None = None,
     ) -> tuple[int, Any, dict[str, str]]:
         sent = dict(headers or {})
         if token is not None:
@@ -91,8 +92,8 @@ class Api:
                 "requestId": "gateway-1",
                 "stage": "$default",
             },
-            "body": text,
-            "isBase64Encoded": False,
+            "body": b64encode(text).decode() if isinstance(text, bytes) else text,
+            "isBase64Encoded": isinstance(text, bytes),
         }
         answer = self._app(event, SimpleNamespace())
         content = json.loads(answer["body"]) if answer["body"] else None

@@ -1,14 +1,16 @@
 """Serves the routes behind an HTTP API."""
 
+import binascii
 import re
-from collections.abc import Callable, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from pydantic import BaseModel
 
-from equerry.kernel.errors import EquerryError, NotFound
+from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
 from equerry.ports.identity import IdentityPort
 from equerry.runtime.observability import logger
 from equerry.runtime.tracing import enter_trace
@@ -16,8 +18,10 @@ from equerry.surfaces.http.authentication import read_bearer
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.problems import answer_failure
 from equerry.surfaces.http.routing import PREFIX, Route
+from equerry.surfaces.json_input import read_text
 
-_REFERENCE = re.compile(r"[\w.:-]{1,128}")
+_REFERENCE = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+_REPLACED = "\ufffd"
 
 
 class HttpApp:
@@ -46,10 +50,10 @@ class HttpApp:
                 answer = route.handle(self._decode(route, path, reference))
             except EquerryError as failure:
                 logger.info("request_refused", extra={"operation": route.operation, "code": failure.code})
-                answer = answer_failure(failure, instance=event.path, reference=reference)
+                answer = answer_failure(failure, instance=_show_path(event.path), reference=reference)
             except Exception as failure:  # noqa: BLE001  # the rim: a reference for the caller, the trace for us
                 logger.exception("request_failed", extra={"operation": route.operation})
-                answer = answer_failure(failure, instance=event.path, reference=reference)
+                answer = answer_failure(failure, instance=_show_path(event.path), reference=reference)
             return _encode(answer, reference)
 
         return serve
@@ -57,20 +61,24 @@ class HttpApp:
     def _decode(self, route: Route, path: dict[str, str], reference: str) -> HttpRequest:
         event = self._resolver.current_event
         headers = {name.lower(): text for name, text in event.headers.items()}
+        caller = self._identity.verify(read_bearer(headers)) if route.authenticated else None
+        query = {name: read_text(text, name=name) for name, text in event.query_string_parameters.items()}
         return HttpRequest(
             path=path,
-            query=event.query_string_parameters,
+            query=query,
             headers=headers,
-            body=event.decoded_body,
+            body=_read_body(event.raw_event, headers) if route.request else None,
             request_id=reference,
-            caller=self._identity.verify(read_bearer(headers)) if route.authenticated else None,
+            caller=caller,
         )
 
     def _answer_unknown(self, _failure: Exception) -> Response[Any]:
         event = self._resolver.current_event
         reference = _read_reference(event.raw_event)
         unknown = NotFound("there is nothing at this address")
-        return _encode(answer_failure(unknown, instance=event.path, reference=reference), reference)
+        return _encode(
+            answer_failure(unknown, instance=_show_path(event.path), reference=reference), reference
+        )
 
 
 def _read_reference(event: dict[str, Any]) -> str:
@@ -79,6 +87,24 @@ def _read_reference(event: dict[str, Any]) -> str:
     if _REFERENCE.fullmatch(given):
         return given
     return str(event.get("requestContext", {}).get("requestId", "unknown"))
+
+
+def _read_body(event: dict[str, Any], headers: Mapping[str, str]) -> str:
+    """Return the body's text; raises InvalidInput where what was sent is not UTF-8."""
+    body = event.get("body") or ""
+    try:
+        text = b64decode(body, validate=True).decode() if event.get("isBase64Encoded") else str(body)
+    except (binascii.Error, ValueError) as broken:
+        raise InvalidInput("the body must be JSON in UTF-8", field="body") from broken
+    # The gateway puts U+FFFD for what it cannot read, which nearly always changes the length.
+    length = headers.get("content-length", "")
+    if _REPLACED in text and length.isdecimal() and length != str(len(text.encode(errors="surrogatepass"))):
+        raise InvalidInput("the body must be JSON in UTF-8", field="body")
+    return text
+
+
+def _show_path(path: str) -> str:
+    return path.encode(errors="backslashreplace").decode()
 
 
 def _encode(answer: HttpAnswer, reference: str) -> Response[Any]:

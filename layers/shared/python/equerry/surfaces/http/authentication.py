@@ -9,9 +9,9 @@ def read_bearer(headers: Mapping[str, str]) -> str:
     """Return the token of the Authorization header; names in `headers` are in lower case.
 
     Raises:
-        Unauthenticated: no header, or another scheme.
+        Unauthenticated: no header, another scheme, or no token could look so.
     """
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
         raise Unauthenticated("send your token in the header 'Authorization: Bearer <token>'")
     return token.strip()

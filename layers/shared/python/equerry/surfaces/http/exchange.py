@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from json import JSONDecodeError, loads
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from equerry.domain.principal import Principal
-from equerry.kernel.errors import InvalidInput, TooLarge
+from equerry.kernel.errors import TooLarge
 from equerry.kernel.kinds import message
+from equerry.surfaces.json_input import read_json
 
 MAX_BODY_BYTES = 1_000_000
 _M = TypeVar("_M", bound=BaseModel)
@@ -43,20 +43,13 @@ class HttpRequest:
         """Return the JSON body as `model`.
 
         Raises:
-            InvalidInput: no JSON, or not of that form; names the first field that does not fit.
+            InvalidInput: no JSON, not of that form, or not strict, as `read_json` says.
             TooLarge: over a million bytes.
         """
         text = self.body or ""
-        if len(text.encode()) > MAX_BODY_BYTES:
+        if len(text.encode(errors="surrogatepass")) > MAX_BODY_BYTES:
             raise TooLarge(f"the body must be at most {MAX_BODY_BYTES} bytes")
-        try:
-            return model.model_validate(loads(text))
-        except (JSONDecodeError, RecursionError) as broken:
-            raise InvalidInput("the body must be a JSON object") from broken
-        except ValidationError as misfit:
-            first = misfit.errors(include_url=False, include_input=False)[0]
-            name = ".".join(str(part) for part in first["loc"]) or "body"
-            raise InvalidInput(f"{name}: {first['msg']}", field=name) from misfit
+        return read_json(text, model.model_validate, whole="body")
 
 
 @message

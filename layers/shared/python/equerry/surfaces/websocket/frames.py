@@ -1,12 +1,12 @@
 """What a reader may send on the socket."""
 
-from json import JSONDecodeError, loads
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from equerry.kernel.errors import InvalidInput
 from equerry.surfaces.http.models import WireModel
+from equerry.surfaces.json_input import read_json
 
 MAX_FRAME_CHARS = 4_096
 
@@ -41,15 +41,8 @@ def decode_frame(text: str) -> ReaderFrame:
     """Read a frame.
 
     Raises:
-        InvalidInput: no JSON, an unknown action, or a field that does not fit.
+        InvalidInput: no JSON, an unknown action, a field that does not fit, or not as strict as `read_json`.
     """
     if len(text) > MAX_FRAME_CHARS:
         raise InvalidInput(f"a frame must be at most {MAX_FRAME_CHARS} characters")
-    try:
-        return _ADAPTER.validate_python(loads(text))
-    except (JSONDecodeError, RecursionError) as broken:
-        raise InvalidInput("a frame must be a JSON object") from broken
-    except ValidationError as misfit:
-        first = misfit.errors(include_url=False, include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"]) or "frame"
-        raise InvalidInput(f"{name}: {first['msg']}", field=name) from misfit
+    return read_json(text, _ADAPTER.validate_python, whole="frame")
