@@ -1,5 +1,6 @@
 """The chat page and the API on one loopback address, as a product's own domain would offer them."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ HOP_BY_HOP = frozenset(
     )
 )
 UPSTREAM_TIMEOUT = httpx.Timeout(60, connect=5)
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -57,6 +59,20 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_more if scope["type"] == "http" else send)
+
+
+class PrintablePaths:
+    """Refuses a path that, decoded, holds a control character: no resource has one, and no file can."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._app
+        if scope["type"] == "http" and CONTROL.search(scope["path"]):
+            detail = "the path holds a control character"
+            answer = _problem(400, detail, title="Bad request", code="invalid_request")
+        await answer(scope, receive, send)
 
 
 class Proxy:
@@ -129,19 +145,14 @@ def build_app(places: Places, people: tuple[Person, ...], page: Path = PAGE) -> 
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]),
             Middleware(SecurityHeaders, places=places),
+            Middleware(PrintablePaths),
         ],
         lifespan=lifespan,
     )
 
 
-def _problem(status: int, detail: str) -> Response:
-    content = {
-        "type": "about:blank",
-        "title": "Unavailable",
-        "status": status,
-        "detail": detail,
-        "code": "unavailable",
-    }
+def _problem(status: int, detail: str, *, title: str = "Unavailable", code: str = "unavailable") -> Response:
+    content = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
     return JSONResponse(content, status_code=status, media_type="application/problem+json")
 
 

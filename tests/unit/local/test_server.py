@@ -75,6 +75,17 @@ def test_a_request_reaches_the_deployed_api_with_its_token_and_body(
     assert "te" not in seen["headers"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/assistant/corpora/%00", "/%00", "/assets/a%00b.js", "/api/assistant/%0A"]
+)
+def test_a_control_character_in_the_path_is_a_bad_request(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "invalid_request"
+
+
 def test_hop_by_hop_headers_stay_on_their_hop(client: TestClient) -> None:
     answer = client.post("/api/assistant/conversations", json={})
 
