@@ -98,3 +98,71 @@ def test_a_path_and_a_token_of_any_characters_are_answered(api: Api, text: str) 
 
 def test_a_stranger_learns_nothing_of_the_body(api: Api) -> None:
     assert api("POST", "/conversations", token="stranger", raw=b"\xff")[0] == 401
+
+
+@pytest.mark.parametrize("owner", ["nobody", "a stranger", "another conversation"])
+def test_an_interaction_with_a_run_that_is_not_its_conversations_is_answered_like_an_unknown_one(
+    api: Api, owner: str
+) -> None:
+    conversation, run = opened(api), UNKNOWN
+    if owner != "nobody":
+        token = "ada" if owner == "another conversation" else "eve"
+        theirs = api("POST", "/conversations", {}, token=token)[1]["conversationId"]
+        run = api("POST", f"/conversations/{theirs}/messages", {"text": "Well?"}, token=token)[1]["runId"]
+
+    address = f"/conversations/{conversation}/interactions"
+    status, problem, _ = api("POST", address, {"kind": "copied", "runId": run})
+
+    assert (status, problem["code"], problem["detail"]) == (404, "not_found", "there is no such run")
+
+
+def test_an_interaction_with_its_conversations_run_is_kept(api: Api) -> None:
+    conversation = opened(api)
+    run = api("POST", f"/conversations/{conversation}/messages", {"text": "Well?"})[1]["runId"]
+
+    address = f"/conversations/{conversation}/interactions"
+    assert api("POST", address, {"kind": "copied", "runId": run})[0] == 202
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/conversations", "GET, HEAD, OPTIONS, POST"),
+        ("DELETE", f"/runs/{UNKNOWN}", "GET, HEAD, OPTIONS"),
+        ("GET", f"/runs/{UNKNOWN}/cancel", "OPTIONS, POST"),
+        ("HEAD", "/tickets", "OPTIONS, POST"),
+        ("BREW", "/health", "GET, HEAD, OPTIONS"),
+    ],
+)
+def test_a_method_that_an_address_does_not_answer_to_is_told_which_it_does(
+    api: Api, method: str, path: str, allowed: str
+) -> None:
+    status, problem, headers = api(method, path)
+
+    assert (status, headers["allow"]) == (405, allowed)
+    assert headers["content-type"] == "application/problem+json"
+    assert problem is None if method == "HEAD" else problem["code"] == "method_not_allowed"
+
+
+def test_an_address_says_what_it_answers_to(api: Api) -> None:
+    status, body, headers = api("OPTIONS", "/tickets", token=None)
+
+    assert (status, body, headers["allow"]) == (204, None, "OPTIONS, POST")
+    assert api("OPTIONS", "/nothing")[0] == 404
+
+
+def test_head_is_get_without_its_body(api: Api) -> None:
+    assert api("HEAD", "/health", token=None)[:2] == (200, None)
+    assert api("HEAD", "/conversations", token=None)[:2] == (401, None)
+    assert api("HEAD", "/nothing")[:2] == (404, None)
+
+
+@pytest.mark.parametrize(
+    "title", ["a\x01b", "a\x1b[31mb", "a\x7fb", "a\x85b", "a\u202eb", "a\u2066b", "a\r\nb"]
+)
+def test_a_title_shows_no_control_character(api: Api, title: str) -> None:
+    status, created, _ = api("POST", "/conversations", {"title": title})
+
+    assert status == 201
+    assert created["title"].isprintable()
+    assert created["title"].startswith("a ")

@@ -16,7 +16,7 @@ from equerry.runtime.observability import logger
 from equerry.runtime.tracing import enter_trace
 from equerry.surfaces.http.authentication import read_bearer
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
-from equerry.surfaces.http.problems import answer_failure
+from equerry.surfaces.http.problems import MethodNotAllowed, answer_failure
 from equerry.surfaces.http.routing import PREFIX, Route
 from equerry.surfaces.json_input import read_text
 
@@ -30,9 +30,10 @@ class HttpApp:
     def __init__(self, routes: Sequence[Route], identity: IdentityPort) -> None:
         self._identity = identity
         self._resolver = APIGatewayHttpResolver()
+        self._addresses = tuple((_compile_address(route), _list_methods(route)) for route in routes)
         for route in routes:
             rule = PREFIX + re.sub(r"\{(\w+)\}", r"<\1>", route.path)
-            self._resolver.route(rule, [route.method])(self._serve(route))
+            self._resolver.route(rule, list(_list_methods(route)))(self._serve(route))
         self._resolver.not_found(self._answer_unknown)
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -40,7 +41,10 @@ class HttpApp:
         headers = event.get("headers") or {}
         enter_trace(headers.get("traceparent"))
         logger.append_keys(request_id=_read_reference(event))
-        return self._resolver.resolve(event, context)
+        answer = self._resolver.resolve(event, context)
+        if event["requestContext"]["http"]["method"] == "HEAD":
+            answer["body"] = ""
+        return answer
 
     def _serve(self, route: Route) -> Callable[..., Response[Any]]:
         def serve(**path: str) -> Response[Any]:
@@ -75,10 +79,29 @@ class HttpApp:
     def _answer_unknown(self, _failure: Exception) -> Response[Any]:
         event = self._resolver.current_event
         reference = _read_reference(event.raw_event)
-        unknown = NotFound("there is nothing at this address")
+        allowed = self._list_allowed(event.path)
+        if allowed and event.http_method == "OPTIONS":
+            return _encode(HttpAnswer(status=204, headers={"allow": ", ".join(allowed)}), reference)
+        failure = MethodNotAllowed(allowed) if allowed else NotFound("there is nothing at this address")
         return _encode(
-            answer_failure(unknown, instance=_show_path(event.path), reference=reference), reference
+            answer_failure(failure, instance=_show_path(event.path), reference=reference), reference
         )
+
+    def _list_allowed(self, path: str) -> tuple[str, ...]:
+        """Return the methods that an address answers to, in order; none where there is nothing."""
+        found = {
+            method for address, methods in self._addresses if address.fullmatch(path) for method in methods
+        }
+        return tuple(sorted({*found, "OPTIONS"})) if found else ()
+
+
+def _compile_address(route: Route) -> re.Pattern[str]:
+    return re.compile(PREFIX + re.sub(r"\\{\w+\\}", r"[\\w-]+", re.escape(route.path)))
+
+
+def _list_methods(route: Route) -> tuple[str, ...]:
+    """Return the route's method; whoever may GET may ask for HEAD."""
+    return ("GET", "HEAD") if route.method == "GET" else (route.method,)
 
 
 def _read_reference(event: dict[str, Any]) -> str:

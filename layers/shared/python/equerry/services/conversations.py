@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from equerry.domain.conversations import Conversation, TranscriptMessage
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import InvalidInput
+from equerry.kernel.errors import InvalidInput, NotFound
 from equerry.kernel.identifiers import ConversationId, NewIdentifier, RunId
 from equerry.kernel.kinds import result
 from equerry.kernel.text import shorten_text
@@ -104,12 +104,14 @@ class ConversationService:
 
         Raises:
             InvalidInput: `kind` or `details` is too large for an event.
-            NotFound: the conversation is not the scope's.
+            NotFound: the conversation is not the scope's, or the run is not the conversation's.
         """
         if not 0 < len(kind) <= _MAX_KIND_CHARS:
             raise InvalidInput(f"kind must be 1 to {_MAX_KIND_CHARS} characters", field="kind")
         if len(details) > _MAX_DETAILS:
             raise InvalidInput(f"details must have at most {_MAX_DETAILS} entries", field="details")
+        if run_id is not None and self.runs.fetch_run(scope, run_id).conversation_id != conversation_id:
+            raise NotFound("there is no such run")
         self.interactions.record_interaction(
             scope,
             Interaction(

@@ -18,12 +18,24 @@ from equerry.surfaces.http.exchange import HttpAnswer
 from equerry.surfaces.http.models import Problem
 from equerry.surfaces.http.rates import encode_standings
 
+
+class MethodNotAllowed(EquerryError):
+    """The address exists and does not answer to this method; `allowed` are those it answers to."""
+
+    code = "method_not_allowed"
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"this address answers to {', '.join(allowed)}")
+        self.allowed = allowed
+
+
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[EquerryError], int, str], ...] = (
     (InvalidInput, 400, "Bad Request"),
     (Unauthenticated, 401, "Unauthorized"),
     (Refused, 403, "Forbidden"),
     (NotFound, 404, "Not Found"),
+    (MethodNotAllowed, 405, "Method Not Allowed"),
     (Conflict, 409, "Conflict"),
     (TooLarge, 413, "Content Too Large"),
     (Unprocessable, 422, "Unprocessable Content"),
@@ -58,6 +70,8 @@ def _answer(
         headers["retry-after"] = str(failure.retry_after_s)
     if isinstance(failure, RateLimited):
         headers.update(encode_standings((failure.standing,)))
+    if isinstance(failure, MethodNotAllowed):
+        headers["allow"] = ", ".join(failure.allowed)
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return HttpAnswer(status=status, body=problem, headers=headers)
