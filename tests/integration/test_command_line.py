@@ -105,7 +105,7 @@ def test_an_interrupt_cancels_the_run(indexed: Deployed, ada: Api) -> None:
     assert process.returncode == 130
     assert "cancelled" in said
     newest = ada.get("/conversations")["conversations"][0]["conversationId"]
-    assert ada.get(f"/conversations/{newest}")["title"] == LONG_QUESTION[:64]
+    assert ada.get(f"/conversations/{newest}")["title"] == LONG_QUESTION
 
 
 def test_a_stack_that_does_not_run_is_said_in_a_line(tmp_path: Path, indexed: Deployed) -> None:
