@@ -19,7 +19,7 @@ from local.tether import tether
 
 HEALTH = "/_ministack/health"
 START_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 30.0
 
 
 def ensure_environment(root: Path = ROOT) -> Path:

@@ -93,6 +93,11 @@ class Places:
         return self.state / "status.json"
 
     @property
+    def lock(self) -> Path:
+        """Held by whoever starts or stops the stack."""
+        return self.state / "lock"
+
+    @property
     def certificate(self) -> Path:
         """The emulator's self-signed certificate, present when it speaks TLS."""
         return self.state / "emulator" / "certificate.pem"

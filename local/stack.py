@@ -7,25 +7,29 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+
+from botocore.exceptions import BotoCoreError
 
 from local.announcing import write_endpoints
 from local.aws import Session
+from local.condition import Status, probe_status, read_status, to_error
 from local.deploy import deploy
 from local.emulator import ensure_environment
 from local.errors import LocalError, PartFailed
 from local.files import read_json
+from local.locking import hold
 from local.machine import find_cdk, require_node
 from local.model import choose_model
 from local.places import PORTS, ROOT, Places
 from local.ports import require_free
 from local.postgres import EmbeddedPostgres, reachable_home
 from local.progress import Progress
-from local.supervisor import find_supervisor, is_ours
+from local.supervisor import WATCH_S, find_supervisor, is_ours
 
 START_TIMEOUT_S = 120.0
-STOP_TIMEOUT_S = 45.0
+STOP_TIMEOUT_S = 75.0
 PART_WORDS = ("postgres", "ministack", "local.issuer", "local.server")
 
 
@@ -44,60 +48,82 @@ class Stack:
         """
         require_node()
         find_cdk()
-        self._prepare_emulator()
-        started = self.start()
+        with self._lock():
+            self._prepare_emulator()
+            started = self._start()
+            try:
+                self._deploy()
+            except BotoCoreError as error:
+                raise self._explain(error) from None
+            return started
+
+    def start(self) -> bool:
+        """Start the parts unless they run; return whether they had to be started. Deploys nothing."""
+        with self._lock():
+            return self._start()
+
+    def down(self) -> bool:
+        """Stop everything; return whether anything ran. State is kept."""
+        with self._lock():
+            return self._stop()
+
+    def clean(self) -> None:
+        """Stop everything and forget all state, the emulator's installation included."""
+        with self._lock():
+            self._stop()
+            for folder in (self.places.state, reachable_home(self.places.state / "postgres")):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def describe(self) -> Status | None:
+        """Return how the parts are, each asked now; None if no stack runs here."""
+        return probe_status(self.places)
+
+    def _lock(self) -> AbstractContextManager[None]:
+        return hold(self.places.lock, self.progress.say)
+
+    def _deploy(self) -> None:
         server = EmbeddedPostgres(self.places.state / "postgres", self.places.postgres)
         model = choose_model(os.environ, Session(self.places))
         deploy(self.places, self.progress, owner_password=server.passwords.owner, model=model)
         write_endpoints(self.places)
-        return started
 
-    def down(self) -> bool:
-        """Stop everything; return whether anything ran. State is kept."""
+    def _explain(self, error: BotoCoreError) -> PartFailed:
+        time.sleep(2 * WATCH_S)  # the supervisor knows better than we do, once it has looked
+        status = self.describe()
+        if status is not None and status["state"] == "failed":
+            return to_error(status, self.places)
+        return PartFailed(
+            f"the AWS emulator does not answer ({error})", f"see {self.places.logs}, then make up"
+        )
+
+    def _stop(self) -> bool:
         pid = find_supervisor(self.places)
         self.places.endpoints.unlink(missing_ok=True)
         if pid is None:
             return self._end_orphans()
         with self.progress.step("stopping the stack"):
             os.kill(pid, signal.SIGTERM)
-            deadline = time.monotonic() + STOP_TIMEOUT_S
-            while is_ours(pid, "local.supervisor"):
-                if time.monotonic() > deadline:
-                    os.kill(pid, signal.SIGKILL)
-                    break
-                time.sleep(0.05)
+            self._wait_for_end(pid)
         self._end_orphans()
         return True
 
-    def clean(self) -> None:
-        """Stop everything and forget all state, the emulator's installation included."""
-        self.down()
-        for folder in (self.places.state, reachable_home(self.places.state / "postgres")):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def describe(self) -> dict[str, Any] | None:
-        """Return the supervisor's last word on its parts; None if no stack runs here."""
-        status = read_json(self.places.status)
-        if not isinstance(status, dict):
-            return None
-        if find_supervisor(self.places) is None and status["state"] != "failed":
-            return status | {"state": "failed", "failure": "the supervisor was killed"}
-        return status
+    def _wait_for_end(self, pid: int) -> None:
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while is_ours(pid, "local.supervisor"):
+            if time.monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+                return
+            time.sleep(0.05)
 
     def _prepare_emulator(self) -> None:
         if not (ROOT / ".local" / "emulator-env" / "installed").exists():
             with self.progress.step("installing the AWS emulator"):
                 ensure_environment()
 
-    def start(self) -> bool:
-        """Start the parts unless they run; return whether they had to be started. Deploys nothing."""
-        if find_supervisor(self.places) is not None:
-            status = self._wait()
-            if status["environment"] == self.places.to_env():
-                self.progress.say("✓ running already")
-                return False
-            self.progress.say("the ports have changed: starting again")
-            self.down()
+    def _start(self) -> bool:
+        if self._runs_already():
+            self.progress.say("✓ running already")
+            return False
         self._end_orphans()
         for name, (variable, _, what) in PORTS.items():
             require_free(getattr(self.places, name), what=what, variable=variable)
@@ -105,6 +131,22 @@ class Stack:
             self._spawn()
             self._wait()
         return True
+
+    def _runs_already(self) -> bool:
+        """Say whether a sound stack runs on these ports; what else of ours runs is stopped first."""
+        pid = find_supervisor(self.places)
+        if pid is None:
+            return False
+        status = self._wait_while_starting()
+        if status["state"] == "failed":
+            failure = str(status["failure"]).partition("\n")[0]
+            self.progress.say(f"starting again: {failure}")
+        elif status["environment"] != self.places.to_env():
+            self.progress.say("the ports have changed: starting again")
+        else:
+            return True
+        self._stop()
+        return False
 
     def _spawn(self) -> None:
         self.places.logs.mkdir(parents=True, exist_ok=True)
@@ -127,15 +169,17 @@ class Stack:
                 raise PartFailed("the supervisor did not start", f"see {self.places.logs / 'supervisor.log'}")
             time.sleep(0.03)
 
-    def _wait(self) -> dict[str, Any]:
+    def _wait(self) -> None:
+        status = self._wait_while_starting()
+        if status["state"] == "failed":
+            raise to_error(status, self.places)
+
+    def _wait_while_starting(self) -> Status:
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
-            status = self.describe() or {}
-            if status.get("state") == "running":
-                return status
-            if status.get("state") == "failed":
-                message, _, remedy = str(status["failure"]).partition("\n")
-                raise PartFailed(message, remedy or f"see {self.places.logs}")
+            status = read_status(self.places)
+            if status is not None and status["state"] != "starting":
+                return probe_status(self.places) or status
             time.sleep(0.05)
         raise LocalError("the stack did not start in two minutes", f"see {self.places.logs}")
 

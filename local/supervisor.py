@@ -38,6 +38,8 @@ class Supervisor:
             failure = self._watch()
         except LocalError as error:
             failure = f"{error}\n{error.remedy}"
+        if failure is not None:
+            self._report("failed", failure)  # at once: stopping the others takes a while
         self._stop_all()
         if failure is None:
             self._places.status.unlink(missing_ok=True)
@@ -62,7 +64,7 @@ class Supervisor:
             for part in self._parts:
                 if part.exit_code is not None:
                     code = part.exit_code
-                    return f"{part.name} died (exit code {code})\nsee {self._places.logs}, then `make up`"
+                    return f"{part.name} died (exit code {code})\nsee {self._places.logs}, then make up"
             time.sleep(WATCH_S)
         return None
 

@@ -69,6 +69,9 @@ def status() -> None:
         table.add_row(part["name"], part["state"], str(part["port"]), str(part["pid"] or ""))
     Console(highlight=False).print(table)
     if said["state"] != "running":
-        typer.echo(f"{said['state']}: {said['failure'] or ''}", err=True)
+        failure, _, remedy = str(said["failure"] or "").partition("\n")
+        typer.echo(f"{said['state']}: {failure}" if failure else said["state"], err=True)
+        if remedy:
+            typer.echo(f"  → {remedy}", err=True)
         raise typer.Exit(1)
     typer.echo(f"chat page   {stack.places.chat_url}")

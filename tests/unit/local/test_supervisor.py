@@ -83,6 +83,20 @@ def test_a_part_that_dies_stops_the_rest_and_is_named(places: Places) -> None:
     assert status["failure"].startswith("two died (exit code 9)")
 
 
+def test_a_failure_is_told_before_the_others_are_stopped(places: Places) -> None:
+    told: list[str] = []
+
+    class SlowPart(ScriptedPart):
+        """Notes what the status file says while it is being stopped."""
+
+        def stop(self) -> None:
+            told.append(read_json(places.status)["state"])
+
+    Supervisor(places, [SlowPart("one", []), ScriptedPart("two", [], dies=True)]).run()
+
+    assert told == ["failed"]
+
+
 def test_a_part_that_does_not_start_is_named_with_what_to_do(places: Places) -> None:
     diary: list[str] = []
 
