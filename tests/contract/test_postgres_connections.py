@@ -1,7 +1,11 @@
 """The pool: bounded, patient for five seconds at most, and back after an outage."""
 
+import os
+import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -118,7 +122,7 @@ def test_a_statement_that_takes_too_long_is_unavailable_before_the_gateway_gives
     def wait_too_long() -> None:
         with connections.transaction(SCOPE) as rows:
             limit = rows.execute("SHOW statement_timeout").fetchone()
-            assert limit == {"statement_timeout": "25s"}
+            assert limit == {"statement_timeout": "8s"}
             rows.execute("SET LOCAL statement_timeout = '50ms'")
             rows.execute("SELECT pg_sleep(5)")
 
@@ -168,6 +172,64 @@ def test_a_server_that_was_away_is_found_again(tmp_path: Path) -> None:
         connections.close()
         server.stop()
     assert str(server.port) not in str(refused.value)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
+    """A server of the test's own, which it may stop in its tracks."""
+    with EmbeddedPostgres(tmp_path / "server", find_free_port(), durable=False) as server:
+        yield server
+
+
+@contextmanager
+def frozen(server: EmbeddedPostgres) -> Iterator[None]:
+    """Let no process of the server run in the block; the kernel goes on accepting and acknowledging."""
+    with psycopg.connect(server.superuser_url, autocommit=True) as session:
+        backends = session.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        processes = [int(pid) for (pid,) in backends]
+    assert server.pid
+    processes = [server.pid, *processes]
+    try:
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+def test_a_request_to_a_hung_server_is_unavailable_before_the_gateway_gives_up(
+    server: EmbeddedPostgres,
+) -> None:
+    connections = build_database(server).connect()
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda _: ask(connections), range(8))) == ["ada"] * 8
+
+    started = time.monotonic()
+    with frozen(server), pytest.raises(Unavailable):
+        ask(connections)
+
+    assert time.monotonic() - started < 20
+    assert ask(connections) == "ada"
+    connections.close()
+
+
+def test_a_server_that_hangs_in_mid_transaction_is_unavailable_before_the_gateway_gives_up(
+    server: EmbeddedPostgres,
+) -> None:
+    connections = build_database(server).connect()
+
+    def read_while_the_server_hangs() -> None:
+        with connections.transaction(SCOPE) as rows, frozen(server):
+            rows.execute("SELECT 1")
+
+    started = time.monotonic()
+    with pytest.raises(Unavailable):
+        read_while_the_server_hangs()
+
+    assert time.monotonic() - started < 20
+    assert ask(connections) == "ada"
+    connections.close()
 
 
 def test_a_rotated_password_is_picked_up_by_the_next_connection(database: Database) -> None:

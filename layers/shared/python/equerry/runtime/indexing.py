@@ -62,7 +62,7 @@ class IndexerApp:
 def build_indexer_app(environ: Mapping[str, str] = os.environ) -> IndexerApp:
     """Return the app of the indexer function."""
     settings, clients = IndexerSettings.from_env(environ), AwsClients()
-    database = open_database(clients, settings.database_secret_arn, SystemClock())
+    database = open_database(clients, settings.database_secret_arn, SystemClock(), silence_s=30.0)
     service = IndexingService(
         documents=PostgresDocumentAdapter(database),
         uploads=S3UploadAdapter(clients.s3, settings.uploads_bucket),

@@ -30,7 +30,7 @@ class RetentionApp:
 def build_retention_app(environ: Mapping[str, str] = os.environ) -> RetentionApp:
     """Return the app of the retention function."""
     settings, clock = RetentionSettings.from_env(environ), SystemClock()
-    database = open_database(AwsClients(), settings.database_secret_arn, clock)
+    database = open_database(AwsClients(), settings.database_secret_arn, clock, silence_s=120.0)
     service = RetentionService(
         retention=PostgresRetentionAdapter(database),
         metrics=EmfMetricAdapter(settings.equerry_stage),

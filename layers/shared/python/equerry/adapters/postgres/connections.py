@@ -11,14 +11,21 @@ from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import OrganisationId
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor
+    from psycopg import Cursor
     from psycopg_pool import ConnectionPool
 
+    from equerry.adapters.postgres.patience import PatientConnection
+
     Rows = Cursor[dict[str, Any]]
-    Pool = ConnectionPool[Connection[dict[str, Any]]]
+    Pool = ConnectionPool[PatientConnection]
 
 SETTINGS = ("app.organisation_id", "app.user_id", "app.project_ids", "app.role")
-_SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in SETTINGS)
+# In the transaction, not at connecting: a proxy takes no options, and pins a session that sets its own.
+_SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in (*SETTINGS, "statement_timeout"))
+_CHECK_S = 2.0
+"""How long a pooled connection may take to say that it lives."""
+_HEAD_START_S = 2.0
+"""A slow statement is ended by the server this long before we would take the server for hung."""
 
 
 class PostgresConnections:
@@ -28,6 +35,8 @@ class PostgresConnections:
         find_address: called for each new connection, so that a rotated password is picked up.
         max_size: connections at most; a Lambda container serves one request at a time and needs few.
         checkout_timeout_s: how long to wait for a connection before the request is refused as Unavailable.
+        silence_s: how long the server may say nothing to a statement before it counts as hung; more than 2.
+            With the time to find a connection, well below the 29 s after which API Gateway gives up.
     """
 
     def __init__(
@@ -36,10 +45,12 @@ class PostgresConnections:
         *,
         max_size: int = 2,
         checkout_timeout_s: float = 5.0,
+        silence_s: float = 10.0,
     ) -> None:
         self._find_address = find_address
         self._max_size = max_size
         self._checkout_timeout_s = checkout_timeout_s
+        self._silence_s = silence_s
         self._lock = Lock()
         self._pool: Pool | None = None
 
@@ -83,11 +94,12 @@ class PostgresConnections:
             connection.transaction(),
             connection.cursor() as rows,
         ):
-            rows.execute(_SET, settings)
+            limit_ms = int((self._silence_s - _HEAD_START_S) * 1000)
+            rows.execute(_SET, (*settings, str(limit_ms)))
             yield rows
 
     @contextmanager
-    def _check_out(self) -> Iterator["Connection[dict[str, Any]]"]:
+    def _check_out(self) -> Iterator["PatientConnection"]:
         pool = self._open()
         connection = self._find_alive(pool)
         try:
@@ -95,7 +107,7 @@ class PostgresConnections:
         finally:
             pool.putconn(connection)
 
-    def _find_alive(self, pool: "Pool") -> "Connection[dict[str, Any]]":
+    def _find_alive(self, pool: "Pool") -> "PatientConnection":
         """Return a connection that answers; there are at most `max_size` dead ones to go through.
 
         The pool's own check waits longer and longer after each dead one: after a failover, past the time-out.
@@ -104,20 +116,25 @@ class PostgresConnections:
 
         for _ in range(self._max_size):
             connection = pool.getconn()
+            connection.silence_s = _CHECK_S
             try:
                 pool.check_connection(connection)
             except OperationalError:
                 pool.putconn(connection)
             else:
+                connection.silence_s = self._silence_s
                 return connection
         return pool.getconn()
 
     def _open(self) -> "Pool":
         from psycopg_pool import ConnectionPool
 
+        from equerry.adapters.postgres.patience import PatientConnection
+
         with self._lock:
             if self._pool is None:
                 self._pool = ConnectionPool(
+                    connection_class=PatientConnection,
                     kwargs=self._describe,
                     min_size=0,
                     max_size=self._max_size,
@@ -143,6 +160,11 @@ class PostgresConnections:
             "sslmode": address.sslmode,
             "connect_timeout": max(2, int(self._checkout_timeout_s)),
             "application_name": "equerry",
+            # A host that is gone, which a writer that sends nothing would not notice.
+            "keepalives_idle": 10,
+            "keepalives_interval": 3,
+            "keepalives_count": 3,
+            "tcp_user_timeout": int(self._silence_s * 1000),
             "row_factory": dict_row,
             # A proxy pins a session that prepares statements, and a generic plan cannot know the tenant.
             "prepare_threshold": None,
