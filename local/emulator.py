@@ -17,6 +17,7 @@ from local.errors import PartFailed
 from local.places import ACCOUNT, REGION, ROOT, Places
 from local.tether import tether
 
+PROGRAM = ROOT / "local" / "persistent_ministack.py"
 HEALTH = "/_ministack/health"
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
@@ -41,7 +42,7 @@ def ensure_environment(root: Path = ROOT) -> Path:
 
 
 class Emulator:
-    """One MiniStack process on a loopback port; its state survives a restart."""
+    """One MiniStack process on a loopback port; its state survives a restart, and a crash to the minute."""
 
     name = "AWS emulator"
 
@@ -61,7 +62,7 @@ class Emulator:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*tether(), str(programs / "ministack")],
+                [*tether(), str(programs / "python"), "-P", str(PROGRAM)],
                 env=self._environment(programs),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -136,6 +137,11 @@ class Emulator:
             if self.exit_code is not None or time.monotonic() > deadline:
                 raise PartFailed("the AWS emulator did not start", f"see {self.log}")
             time.sleep(0.05)
+
+
+def save_state(pid: int) -> None:
+    """Have a running emulator write all its state now, deployed code included; returns before it is done."""
+    os.kill(pid, signal.SIGUSR1)
 
 
 def is_healthy(places: Places) -> bool:

@@ -16,7 +16,7 @@ from local.announcing import write_endpoints
 from local.aws import Session
 from local.condition import Status, probe_status, read_status, to_error
 from local.deploy import deploy
-from local.emulator import ensure_environment
+from local.emulator import Emulator, ensure_environment, save_state
 from local.errors import LocalError, PartFailed
 from local.files import read_json
 from local.locking import hold
@@ -84,8 +84,15 @@ class Stack:
     def _deploy(self) -> None:
         server = EmbeddedPostgres(self.places.state / "postgres", self.places.postgres)
         model = choose_model(os.environ, Session(self.places))
-        deploy(self.places, self.progress, owner_password=server.passwords.owner, model=model)
+        password = server.passwords.owner
+        if deploy(self.places, self.progress, owner_password=password, model=model):
+            self._save_emulator()
         write_endpoints(self.places)
+
+    def _save_emulator(self) -> None:
+        for part in (read_status(self.places) or {}).get("parts", []):
+            if part["name"] == Emulator.name and part["pid"] and _is_part(part["pid"]):
+                save_state(part["pid"])
 
     def _explain(self, error: BotoCoreError) -> PartFailed:
         time.sleep(2 * WATCH_S)  # the supervisor knows better than we do, once it has looked
