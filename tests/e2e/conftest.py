@@ -40,14 +40,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> str:
+def site(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The chat page's address, over the observatory's documents."""
     folder = tmp_path_factory.mktemp("observatory")
     write_documents(folder)
     outcome = deployed.index(folder, corpus="docs")
     assert outcome.failed == {}
     assert len(outcome.new) + len(outcome.unchanged) == len(DOCUMENTS)
-    return deployed.chat_url
+    # Slowly enough that a test can look, reload, drop and stop in mid-answer.
+    with deployed.slow_answers(word_delay_ms=60):
+        yield deployed.chat_url
 
 
 @pytest.fixture
