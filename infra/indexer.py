@@ -29,6 +29,8 @@ class Indexer(Construct):
                 equerry_stage=config.stage,
                 database_secret_arn=database.runtime.arn,
                 uploads_bucket=uploads.bucket.bucket_name,
+                urgent_queue_url=uploads.urgent.queue.queue_url,
+                content_queue_url=uploads.content.queue.queue_url,
             ),
         ).function
         database.runtime.grant_read(self.function)

@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
-from equerry.kernel.identifiers import CorpusId, DocumentId, OrganisationId
+from equerry.kernel.errors import Unavailable
+from equerry.kernel.identifiers import ConversationId, CorpusId, DocumentId, OrganisationId, RunId
 from equerry.ports.uploads import UploadKey
-from equerry.runtime.indexing import LAST_ATTEMPT, IndexerApp
+from equerry.runtime.indexing import LAST_ATTEMPT, RETRY_AFTER_S, IndexerApp
+from equerry.services.holding import HIDDEN_S, HoldingService
 from equerry.services.indexing import IndexingService
 
 from tests.unit.services.test_indexing import Desk
@@ -17,14 +20,35 @@ CONTEXT = object()
 
 
 @dataclass
+class HidingQueue:
+    """Remembers how long each message was hidden for, and tells when one has been hidden often."""
+
+    hidden: dict[str, list[int]] = field(default_factory=dict)
+    is_down: bool = False
+    often: Event = field(default_factory=Event)
+
+    def enqueue_run(self, run_id: RunId, conversation_id: ConversationId) -> None:
+        raise AssertionError("the indexer sends nothing")
+
+    def hide_message(self, receipt: str, *, seconds: int) -> None:
+        times = self.hidden.setdefault(receipt, [])
+        times.append(seconds)
+        if len(times) > 3:
+            self.often.set()
+        if self.is_down:
+            raise Unavailable("the queue does not answer")
+
+
+@dataclass
 class Bus:
     """Wraps notices the way S3 and SQS do."""
 
     desk: Desk = field(default_factory=Desk)
+    queue: "HidingQueue" = field(default_factory=lambda: HidingQueue())
 
     @property
     def app(self) -> IndexerApp:
-        return IndexerApp(self.desk.service)
+        return IndexerApp(self.desk.service, HoldingService(beat_every_s=0.01), {"content": self.queue})
 
     def handle(self, *bodies: Any, attempt: int = 1) -> list[str]:
         records = [build_record(f"m{number}", body, attempt) for number, body in enumerate(bodies)]
@@ -35,7 +59,7 @@ class Bus:
 def build_record(message_id: str, body: Any, attempt: int) -> dict[str, Any]:
     return {
         "messageId": message_id,
-        "receiptHandle": "r",
+        "receiptHandle": f"receipt of {message_id}",
         "body": body if isinstance(body, str) else json.dumps(body),
         "attributes": {"ApproximateReceiveCount": str(attempt)},
         "messageAttributes": {},
@@ -93,7 +117,7 @@ def test_keys_arrive_url_encoded() -> None:
     listening = Listening(
         **{name: getattr(bus.desk.service, name) for name in IndexingService.__dataclass_fields__}
     )
-    IndexerApp(listening)({"Records": [build_record("m", notify(key), 1)]}, CONTEXT)
+    IndexerApp(listening, HoldingService(), {})({"Records": [build_record("m", notify(key), 1)]}, CONTEXT)
 
     assert seen == [key]
 
@@ -135,3 +159,39 @@ def test_a_document_that_cannot_be_read_is_no_failure_of_the_message() -> None:
 
     assert bus.handle(notify(key)) == []
     assert bus.desk.document(key).status == "failed"
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_the_messages_of_an_indexer_that_dies_come_back_within_a_minute(is_down: bool) -> None:
+    bus = Bus(queue=HidingQueue(is_down=is_down))
+    keys = [bus.desk.upload(f"{name}.md", f"text of {name}") for name in ("a", "b")]
+    seen_at_work: list[dict[str, list[int]]] = []
+
+    class Slow(IndexingService):
+        def handle_upload(self, key: UploadKey) -> Any:
+            assert bus.queue.often.wait(10)
+            seen_at_work.append({receipt: list(times) for receipt, times in bus.queue.hidden.items()})
+            return "published"
+
+    slow = Slow(**{name: getattr(bus.desk.service, name) for name in IndexingService.__dataclass_fields__})
+    records = [build_record(f"m{number}", notify(key), 1) for number, key in enumerate(keys)]
+    app = IndexerApp(slow, HoldingService(beat_every_s=0.01), {"content": bus.queue})
+    assert app({"Records": records}, CONTEXT) == {"batchItemFailures": []}
+
+    assert HIDDEN_S <= 60
+    for hidden in seen_at_work:
+        assert hidden.keys() == {"receipt of m0", "receipt of m1"}
+        assert {seconds for times in hidden.values() for seconds in times} == {HIDDEN_S}
+    count = {receipt: len(times) for receipt, times in bus.queue.hidden.items()}
+    Event().wait(0.05)
+    assert {receipt: len(times) for receipt, times in bus.queue.hidden.items()} == count
+
+
+def test_a_message_that_failed_waits_long_enough_for_an_outage_to_pass() -> None:
+    bus = Bus()
+    good = bus.desk.upload("good.md", "text")
+
+    assert bus.handle("this is no JSON", notify(good)) == ["m0"]
+
+    assert bus.queue.hidden["receipt of m0"][-1] == RETRY_AFTER_S
+    assert bus.queue.hidden["receipt of m1"][-1] == HIDDEN_S

@@ -150,6 +150,8 @@ class IndexerSettings(Environment):
     equerry_stage: str
     database_secret_arn: str
     uploads_bucket: str
+    urgent_queue_url: str
+    content_queue_url: str
     embedding_provider: str = "embedded"
 
 
