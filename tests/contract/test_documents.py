@@ -216,6 +216,27 @@ def test_documents_are_paged_by_path(library: Library, admin: Scope) -> None:
     assert [document.path for document in (*first, *rest)] == ["B.md", "a.md", "b/x.md", "c.md", "ä.md"]
 
 
+@pytest.mark.parametrize("after", ["a\0", "a\0.md", "\0"])
+def test_a_page_may_start_after_a_path_that_no_document_can_have(
+    library: Library, admin: Scope, after: str
+) -> None:
+    announce(library, admin, ("a", "one"), ("a.md", "two"), ("b.md", "three"))
+
+    found = library.documents.list_documents(admin, HANDBOOK, after=after, limit=10)
+
+    expected = ["a", "a.md", "b.md"]
+    assert [document.path for document in found] == [path for path in expected if path > after]
+
+
+def test_a_path_of_1024_bytes_that_compress_badly_is_kept(library: Library, admin: Scope) -> None:
+    path = "".join(chr(0x10000 + number * 7919 % 0x10000) for number in range(256))
+
+    assert announce(library, admin, (path, "one")) == [True]
+
+    (document,) = library.documents.list_documents(admin, HANDBOOK, after=None, limit=10)
+    assert document.path == path
+
+
 def test_an_unknown_corpus_has_no_list(library: Library, admin: Scope) -> None:
     publish(library, admin, "a.md", "one")
     elsewhere = build_scope(new_organisation(), "root", role="admin")

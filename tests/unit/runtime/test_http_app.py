@@ -301,6 +301,20 @@ def test_announcing_files_says_which_to_send_and_where(api: Api) -> None:
     assert api("GET", "/corpora/handbook/documents", token="eve")[0] == 403
 
 
+@pytest.mark.parametrize(("letter", "most"), [("a", 1024), ("é", 512), ("\N{KEY}", 256)])
+def test_a_path_has_at_most_1024_bytes_of_utf_8(api: Api, letter: str, most: int) -> None:
+    def announce(path: str) -> tuple[int, str]:
+        file = {"path": path, "sha256": "0" * 64, "sizeBytes": 12}
+        status, answer, _ = api("POST", "/corpora/handbook/uploads", {"files": [file]}, token="root")
+        return status, answer.get("detail", "")
+
+    assert announce(letter * most) == (200, "")
+    status, detail = announce(letter * (most + 1))
+    assert status == 400
+    assert "path" in detail
+    assert "1024" in detail
+
+
 @pytest.mark.parametrize("path", ["../etc/passwd", "/abs.md", "a//b.md", "a\\b.md", "./a.md"])
 def test_a_path_that_leaves_its_folder_is_refused(api: Api, path: str) -> None:
     file = {"path": path, "sha256": "0" * 64, "sizeBytes": 12}

@@ -66,6 +66,8 @@ class PostgresDocumentAdapter:
         self, scope: Scope, corpus_id: CorpusId, *, after: str | None, limit: int
     ) -> tuple[Document, ...]:
         """See DocumentPort."""
+        # PostgreSQL takes no U+0000, and no path holds one: the same follow what precedes it.
+        storable, _, _ = (after or "").partition("\0")
         with self.connections.transaction(scope) as rows:
             rows.execute(
                 "SELECT 1 FROM assistant_corpora WHERE organisation_id = %s AND corpus_id = %s",
@@ -76,7 +78,7 @@ class PostgresDocumentAdapter:
             rows.execute(
                 "SELECT * FROM assistant_documents WHERE organisation_id = %s AND corpus_id = %s"
                 " AND path > %s AND status <> 'deleted' ORDER BY path LIMIT %s",
-                (scope.organisation_id, corpus_id, after or "", limit),
+                (scope.organisation_id, corpus_id, storable, limit),
             )
             return tuple(_document(row) for row in rows)
 

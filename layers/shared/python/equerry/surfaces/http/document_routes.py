@@ -20,6 +20,9 @@ from equerry.surfaces.http.models import (
 )
 from equerry.surfaces.http.routing import Parameter, Route
 
+_LONGEST_PATH_BYTES = 1024
+"""As long as an object's key may be; the database's index of paths holds 2,700."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRoutes:
@@ -138,6 +141,11 @@ def _decode_file(file: FileRequest) -> SourceFile:
     if "\\" in file.path or "\x00" in file.path or any(part in ("", ".", "..") for part in parts):
         raise InvalidInput(
             f"a file's path must be relative, with '/' and without '.' or '..', got {file.path[:80]!r}",
+            field="path",
+        )
+    if (length := len(file.path.encode())) > _LONGEST_PATH_BYTES:
+        raise InvalidInput(
+            f"a file's path must have at most {_LONGEST_PATH_BYTES} bytes in UTF-8, got {length}",
             field="path",
         )
     keys = (EVERYONE,) if file.visible_to is None else tuple(file.visible_to)
