@@ -267,6 +267,22 @@ def test_corpora_count_only_what_the_reader_may_see(library: Library, admin: Sco
     assert counts(build_scope(new_organisation(), "root", role="admin")) == []
 
 
+def test_a_corpus_without_a_document_to_read_is_unknown(library: Library, admin: Scope) -> None:
+    publish(library, admin, "x.md", "x", visible_to=("user:ben",))
+    withdrawn = publish(library, admin, "y.md", "y", corpus=CorpusId("old"))
+    library.documents.withdraw(admin.organisation_id, withdrawn)
+
+    def list_paths(scope: Scope, corpus: str) -> list[str]:
+        found = library.documents.list_documents(scope, CorpusId(corpus), after=None, limit=10)
+        return [document.path for document in found]
+
+    assert list_paths(member_of(admin, "ben"), "handbook") == ["x.md"]
+    assert list_paths(admin, "old") == []
+    for scope, corpus in ((member_of(admin), "handbook"), (member_of(admin), "old")):
+        with pytest.raises(NotFound):
+            list_paths(scope, corpus)
+
+
 @pytest.mark.req("F-IDX-05")
 def test_vectors_of_earlier_versions_are_found_by_chunk_and_model(library: Library, admin: Scope) -> None:
     identity = publish(library, admin, "a.md", "one\ntwo")

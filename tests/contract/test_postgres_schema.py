@@ -15,7 +15,8 @@ from equerry.adapters.postgres.roles import PLATFORM, RUNTIME, ensure_roles
 from equerry.adapters.postgres.search import PostgresVectorStoreAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.domain.conversations import Conversation
-from equerry.kernel.identifiers import ConversationId
+from equerry.domain.principal import Scope
+from equerry.kernel.identifiers import ConversationId, CorpusId
 from psycopg.errors import InsufficientPrivilege
 
 from local.postgres import EmbeddedPostgres
@@ -268,6 +269,25 @@ def test_a_project_id_cannot_smuggle_in_another(connections: PostgresConnections
         PostgresVectorStoreAdapter(connections).find_nearest(
             scope, (1.0,) * 384, embedding_version="m", corpora=(HANDBOOK,), limit=1
         )
+
+
+def test_a_member_can_not_even_count_the_corpora_they_may_read_nothing_of(
+    connections: PostgresConnections,
+) -> None:
+    documents, organisation = PostgresDocumentAdapter(connections), new_organisation()
+    admin = build_scope(organisation, "root", role="admin")
+    for corpus, readers in (("open", ("organisation",)), ("closed", ("user:ben",))):
+        file = build_file("a.md", "one", visible_to=readers)
+        documents.announce(admin, CorpusId(corpus), [file], pipeline_version=PIPELINE)
+
+    def count(scope: Scope) -> int:
+        with connections.transaction(scope) as rows:
+            return len(rows.execute("SELECT 1 FROM assistant_corpora").fetchall())
+
+    assert count(build_scope(organisation, "ada")) == 1
+    assert count(build_scope(organisation, "ben")) == 2
+    assert count(admin) == 2
+    assert count(build_scope(new_organisation(), "ben")) == 0
 
 
 def test_a_second_run_applies_nothing(database: Database) -> None:

@@ -120,13 +120,11 @@ class MemoryDocumentAdapter:
     def list_documents(
         self, scope: Scope, corpus_id: CorpusId, *, after: str | None, limit: int
     ) -> tuple[Document, ...]:
-        if (scope.organisation_id, corpus_id) not in self.store.corpora:
+        readable = self._readable_documents(scope, corpus_id)
+        is_known = (scope.organisation_id, corpus_id) in self.store.corpora
+        if not is_known or not (readable or scope.role == "admin"):
             raise NotFound("there is no such corpus")
-        found = [
-            document
-            for document in self._readable_documents(scope, corpus_id)
-            if document.path > (after or "")
-        ]
+        found = [document for document in readable if document.path > (after or "")]
         return tuple(sorted(found, key=lambda document: document.path.encode())[:limit])
 
     def _readable_documents(self, scope: Scope, corpus_id: CorpusId) -> list[Document]:

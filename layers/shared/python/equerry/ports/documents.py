@@ -72,7 +72,7 @@ class DocumentPort(Protocol):
         """Return documents whose path is after `after`, by path; deleted ones are left out.
 
         Raises:
-            NotFound: no such corpus in this organisation.
+            NotFound: no such corpus in this organisation, or none in which the scope may read something.
         """
         ...
 
