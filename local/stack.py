@@ -53,7 +53,7 @@ class Stack:
             started = self._start()
             try:
                 self._deploy()
-            except BotoCoreError as error:
+            except (BotoCoreError, PartFailed) as error:
                 raise self._explain(error) from None
             return started
 
@@ -94,11 +94,14 @@ class Stack:
             if part["name"] == Emulator.name and part["pid"] and _is_part(part["pid"]):
                 save_state(part["pid"])
 
-    def _explain(self, error: BotoCoreError) -> PartFailed:
-        time.sleep(2 * WATCH_S)  # the supervisor knows better than we do, once it has looked
+    def _explain(self, error: BotoCoreError | PartFailed) -> PartFailed:
+        """Return why a deployment failed: a part that died is the reason, whatever its caller says."""
+        time.sleep(2 * WATCH_S)  # the supervisor has to look first
         status = self.describe()
         if status is not None and status["state"] == "failed":
             return to_error(status, self.places)
+        if isinstance(error, PartFailed):
+            return error
         return PartFailed(
             f"the AWS emulator does not answer ({error})", f"see {self.places.logs}, then make up"
         )

@@ -55,6 +55,30 @@ def test_a_file_that_fails_is_named_and_fails_the_command(indexed: Deployed, tmp
     assert "logo.png" in done.stdout
 
 
+def test_an_empty_file_is_named_and_stops_no_other(indexed: Deployed, tmp_path: Path) -> None:
+    (tmp_path / "empty.md").touch()
+    (tmp_path / "note.md").write_text("# Note\n\nThe dome is closed when it rains.\n")
+
+    done = equerry(indexed, "index", str(tmp_path), "--corpus", "partly-empty")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1 new, 0 failed, 1 empty\n"
+    assert "empty.md" in done.stderr
+
+
+def test_a_file_too_large_for_the_server_is_named_and_stops_no_other(
+    indexed: Deployed, tmp_path: Path
+) -> None:
+    (tmp_path / "huge.txt").write_bytes(b"a" * 25_000_001)
+    (tmp_path / "note.md").write_text("# Note\n\nThe dome is opened at dusk.\n")
+
+    done = equerry(indexed, "index", str(tmp_path), "--corpus", "partly-huge")
+
+    assert done.returncode == 1
+    assert done.stdout == "1 new, 1 failed\n"
+    assert "huge.txt: " in done.stderr
+
+
 def test_a_question_is_answered_with_numbered_sources(indexed: Deployed) -> None:
     done = equerry(indexed, "ask", QUESTION)
 
