@@ -190,6 +190,7 @@ def test_every_function_on_the_database_waits_for_the_migrations(stage: Synthesi
     assert early == {"migrator.custom_resource.handle", "structured_completion.handler.handle"}
 
 
+@pytest.mark.req("F-ARCH-08")
 def test_local_differs_from_production_only_in_database_and_network(
     local: SynthesisedStage, production: SynthesisedStage
 ) -> None:

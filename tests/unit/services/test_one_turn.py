@@ -37,7 +37,7 @@ def test_a_turn_is_acknowledged_with_its_identity_and_answered_later() -> None:
     ]
 
 
-@pytest.mark.req("F-ENV-06", "F-ENV-07", "A-EVT-13", "F-ORCH-02", "F-ORCH-07")
+@pytest.mark.req("F-ENV-06", "F-ENV-07", "A-EVT-09", "A-EVT-13", "F-ORCH-02", "F-ORCH-07")
 def test_envelopes_are_gapless_and_done_is_last_and_once() -> None:
     world = World()
     accepted = world.submit(world.open_conversation())
@@ -47,6 +47,7 @@ def test_envelopes_are_gapless_and_done_is_last_and_once() -> None:
     seqs = [envelope.seq for envelope in world.envelopes(accepted.run_id)]
     assert seqs == list(range(1, len(seqs) + 1))
     assert world.types(accepted.run_id).count("done") == 1
+    assert "continuation_claimed" not in world.types(accepted.run_id)
     view = world.reading.fetch_view(ADA, accepted.run_id)
     assert view.run.last_seq == seqs[-1]
     assert view.answer is not None
