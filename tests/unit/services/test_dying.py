@@ -36,6 +36,7 @@ def assert_ended_once(world: World, accepted: Acceptance) -> None:
     envelopes = world.envelopes(accepted.run_id)
     assert [envelope.seq for envelope in envelopes] == list(range(1, len(envelopes) + 1))
     types = [envelope.type for envelope in envelopes]
+    assert types[0] == "accepted"
     assert types[-1] == "done"
     assert types.count("done") == 1
     assert types.count("error") <= 1
@@ -259,7 +260,8 @@ def test_a_run_whose_lease_was_lost_with_its_store_ends_when_somebody_looks(look
     else:
         world.conversations.fetch_view(ADA, accepted.conversation_id)
 
-    assert world.types(accepted.run_id) == ["error", "done"]
+    assert world.types(accepted.run_id) == ["accepted", "error", "done"]
+    assert world.store.runs[accepted.run_id].last_seq == 3
     assert world.store.runs[accepted.run_id].stop_reason == "interrupted"
     error = world.envelopes(accepted.run_id)[-2]
     assert error.payload == {"code": "interrupted", "message": INTERRUPTED}
@@ -303,3 +305,15 @@ def test_a_store_that_fails_is_not_named_to_the_reader() -> None:
     error = world.envelopes(accepted.run_id)[-2].payload
     assert error["code"] == "service_unavailable"
     assert "table" not in str(error["message"])
+
+
+def test_a_message_is_hidden_before_its_run_is_claimed() -> None:
+    world = live_world(1)
+    accepted = world.submit(world.open_conversation())
+    hidden: list[tuple[str, int]] = []
+    world.queue.hide_message = lambda receipt, *, seconds: hidden.append((receipt, seconds))  # type: ignore[method-assign]
+
+    with pytest.raises(ProcessKilled):
+        world.worker.execute(accepted.run_id, accepted.conversation_id, receipt="receipt-1")
+
+    assert hidden == [("receipt-1", 40)]

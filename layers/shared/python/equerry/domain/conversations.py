@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from equerry.channel.events import CitationRef, ExecutionMode, StopReason
+from equerry.channel.events import Accepted, CitationRef, ExecutionMode, StopReason
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
 from equerry.kernel.kinds import entity, record, value
 from equerry.kernel.text import shorten_text
@@ -118,3 +118,12 @@ class RunEnd:
 def derive_title(question: str) -> str:
     """Return the title of a conversation that has none, from its first question; at most 80 characters."""
     return shorten_text(question, limit=80)
+
+
+def accept_run(run: Run) -> Accepted:
+    """Return a run's first event."""
+    return Accepted(
+        user_message_id=run.user_message_id,
+        assistant_message_id=run.assistant_message_id,
+        mode=run.mode,
+    )

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from equerry.channel.events import Accepted, Citations, Done, MessagePersisted, RunError, Step, StopReason
+from equerry.channel.events import Citations, Done, MessagePersisted, RunError, Step, StopReason
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
 from equerry.domain.composition import compose_prompt, compose_thread, fit_history
-from equerry.domain.conversations import Run, RunEnd
+from equerry.domain.conversations import Run, RunEnd, accept_run
 from equerry.domain.evidence import Evidence
 from equerry.domain.execution import HISTORY_SHARE, bound_limits, choose_history
 from equerry.domain.leases import LeaseLost
@@ -107,7 +107,7 @@ class AnswerService:
     def _play(self, run: Run, pulse: Pulse, narrator: Narrator) -> _Ending:
         scope, reserved = pulse.lease.scope, pulse.lease.reservation
         if narrator.publisher.last_seq == 0:
-            narrator.publisher.publish(_accepted(run))
+            narrator.publisher.publish(accept_run(run))
         narrator.publisher.publish(Step(stage="composing", label="Reading the conversation"))
         profile = self.profiles.fetch_profile(run.profile)
         self.runs.start_run(scope, run.run_id, profile_version=profile.version, model=self.model.choice)
@@ -174,11 +174,3 @@ class AnswerService:
 
     def _release(self, pulse: Pulse, ending: _Ending) -> None:
         self.admissions.settle(pulse.lease, spent=ending.spent)
-
-
-def _accepted(run: Run) -> Accepted:
-    return Accepted(
-        user_message_id=run.user_message_id,
-        assistant_message_id=run.assistant_message_id,
-        mode=run.mode,
-    )

@@ -52,7 +52,7 @@ class PulseService:
         """Keep `lease` and the message alive while the block runs."""
         # Asked once before anything runs: a run that was stopped while it waited must do nothing.
         pulse = Pulse(lease, interrupted=self.interrupts.is_interrupted(lease.run_id))
-        self._hide(receipt)
+        self.hide(receipt)
         thread = Thread(target=self._run, args=(pulse, receipt), name="pulse", daemon=True)
         thread.start()
         try:
@@ -68,7 +68,7 @@ class PulseService:
                 if self.clock.monotonic_s() - renewed_s >= _RENEW_EVERY_S:
                     until = self.clock.now() + timedelta(seconds=ALIVE_S)
                     pulse.lease = self.leases.renew(pulse.lease, until=until)
-                    self._hide(receipt)
+                    self.hide(receipt)
                     renewed_s = self.clock.monotonic_s()
                 pulse.interrupted = pulse.interrupted or self.interrupts.is_interrupted(pulse.lease.run_id)
             except LeaseLost:
@@ -77,6 +77,7 @@ class PulseService:
                 # The next beat tries again; if none gets through, the lease lapses and the log is fenced.
                 logger.warning("beat_missed", extra={"run_id": pulse.lease.run_id})
 
-    def _hide(self, receipt: str | None) -> None:
+    def hide(self, receipt: str | None) -> None:
+        """Have the message come back 40 s from now, should this worker die: the queue's own time is 330 s."""
         if receipt is not None:
             self.queue.hide_message(receipt, seconds=HIDDEN_S)

@@ -8,7 +8,7 @@ from equerry.channel.events import Citations, Done, MessagePersisted, RunError, 
 from equerry.channel.marker import Marker
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import strip_markers
-from equerry.domain.conversations import Run, RunEnd
+from equerry.domain.conversations import Run, RunEnd, accept_run
 from equerry.domain.leases import Lease, LeaseLost
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
@@ -114,7 +114,7 @@ class RecoveryService:
         end = RunEnd(
             stop_reason="interrupted",
             usage=run.usage,
-            last_seq=last_seq + 2 + bool(text),
+            last_seq=(last_seq or 1) + 2 + bool(text),
             ended_at=self.clock.now(),
             text=text,
             error_code="interrupted",
@@ -148,6 +148,8 @@ class RecoveryService:
         )
         anchored = last is not None and last.type in ("message", "error")
         try:
+            if last is None:
+                publisher.publish(accept_run(run))
             if not anchored:
                 self._publish_answer(scope, run, publisher)
             if run.error_code and (last is None or last.type != "error"):

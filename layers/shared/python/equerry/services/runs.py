@@ -45,6 +45,8 @@ class RunService:
         Raises:
             Unavailable: a store does not answer; deliver the message again.
         """
+        # Before anything else: until then a death blocks the conversation's queue for the queue's own time.
+        self.pulses.hide(receipt)
         try:
             lease = self._claim(run_id, conversation_id)
         except LeaseLost:
