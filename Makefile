@@ -63,9 +63,10 @@ test-iam: env $(PAGE) ## the main job on the deployed stack once more, with exec
 	@EQUERRY_ENFORCE_IAM=true $(BIN)/pytest tests/integration/test_main_job.py \
 	  tests/integration/test_the_stack_itself.py::test_who_was_granted_nothing_may_do_nothing
 
-bench: env $(PAGE) ## print the numbers the documents give, measured here
+bench: env $(PAGE) ## measure retrieval, the local stack and what a turn costs, here
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.stack
+	@$(BIN)/python -m bench.cost
 
 synth: env ## synthesise the production configuration and lint it; needs no credentials
 	@$(CDK) synth --quiet --context stage=production --output cdk.out/production
