@@ -80,15 +80,6 @@ class MemoryTranscriptAdapter:
         self.store.fetch(scope, conversation_id)
         return tuple(self.store.messages.get(conversation_id, [])[-limit:])
 
-    def find_active_run(self, scope: Scope, conversation_id: ConversationId) -> RunId | None:
-        self.store.fetch(scope, conversation_id)
-        live = [
-            run
-            for run in self.store.runs.values()
-            if run.conversation_id == conversation_id and run.status != "ended"
-        ]
-        return max(live, key=lambda run: run.created_at).run_id if live else None
-
     def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
         with self.store.lock:
             conversation = self.store.fetch(scope, run.conversation_id)

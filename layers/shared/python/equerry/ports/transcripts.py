@@ -26,10 +26,6 @@ class TranscriptPort(Protocol):
         """Return the last `limit` messages, oldest first; NotFound as above."""
         ...
 
-    def find_active_run(self, scope: Scope, conversation_id: ConversationId) -> RunId | None:
-        """Return the run that has not ended, if any; NotFound as above."""
-        ...
-
     def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
         """Write the person's message and the queued run in one transaction, and touch the conversation.
 

@@ -83,18 +83,6 @@ class PostgresTranscriptAdapter:
             )
             return tuple(read_message(row) for row in reversed(rows.fetchall()))
 
-    def find_active_run(self, scope: Scope, conversation_id: ConversationId) -> RunId | None:
-        """See TranscriptPort."""
-        with self.connections.transaction(scope) as rows:
-            _fetch_conversation(rows, conversation_id)
-            rows.execute(
-                "SELECT run_id FROM assistant_runs WHERE conversation_id = %s AND status <> 'ended'"
-                " ORDER BY created_at DESC, run_id LIMIT 1",
-                (as_uuid(conversation_id, name="conversation"),),
-            )
-            row = rows.fetchone()
-            return RunId(str(row["run_id"])) if row else None
-
     def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
         """See TranscriptPort."""
         with self.connections.transaction(scope) as rows:
