@@ -15,7 +15,7 @@ from equerry.engine.model import (
     ToolCallReady,
     ToolSpec,
 )
-from equerry.engine.run_loop import LoopEvent, RunLoop, RunOutcome, TextProduced, ToolFinished, ToolStarted
+from equerry.engine.run_loop import LoopEvent, RunLoop, RunOutcome, TextProduced, ToolFinished, ToolSkipped
 from equerry.engine.thread import Thread
 from equerry.engine.tool import ToolOutcome
 from equerry.kernel.errors import EquerryError, Unavailable
@@ -134,7 +134,10 @@ def test_a_tool_the_model_made_up_is_answered_with_the_tools_there_are() -> None
     assert isinstance(result, ToolResultBlock)
     assert "teleport" in result.content
     assert "echo" in result.content
-    assert not any(isinstance(event, ToolStarted) for event in events)
+    told = [event for event in events if isinstance(event, ToolFinished)]
+    assert [(event.call.tool, event.ok, event.failure) for event in told] == [
+        ("teleport", False, "unknown_tool")
+    ]
     assert outcome.tool_calls == 1
 
 
@@ -159,9 +162,11 @@ def test_a_model_that_will_not_stop_calling_is_stopped_by_the_round_limit() -> N
 def test_calls_beyond_the_limit_are_answered_as_not_run() -> None:
     tool, model = EchoTool(), Model(call("echo"), call("echo", call_id="call-2"), say("Fine."))
 
-    outcome, _ = play(model, tool, limits=LoopLimits(tool_calls=1))
+    outcome, events = play(model, tool, limits=LoopLimits(tool_calls=1))
 
     assert len(tool.heard) == 1
+    skipped = [event.call.call_id for event in events if isinstance(event, ToolSkipped)]
+    assert skipped == ["call-2"]
     result = model.requests[2].thread.messages[-1].blocks[0]
     assert isinstance(result, ToolResultBlock)
     assert not result.ok

@@ -1,6 +1,6 @@
 """The loop: ask the model, run the tools it wants, until it stops or a bound does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -18,7 +18,7 @@ from equerry.engine.model import (
     ToolCallReady,
 )
 from equerry.engine.thread import Thread
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import Tool, ToolFailure, ToolOutcome
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, TooLarge
 from equerry.kernel.kinds import message, result
@@ -76,15 +76,26 @@ class ToolStarted:
 @message
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """A tool has answered, well or not."""
+    """A tool has answered, well or not; see ToolOutcome."""
 
     call: ToolCallBlock
     ok: bool
     summary: str | None
     duration_ms: int
+    failure: ToolFailure | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    account: Mapping[str, object] = field(default_factory=dict)
 
 
-LoopEvent = RoundStarted | TextProduced | ToolStarted | ToolFinished
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSkipped:
+    """A call that was not run, because the turn was stopped or had used all its calls."""
+
+    call: ToolCallBlock
+
+
+LoopEvent = RoundStarted | TextProduced | ToolStarted | ToolFinished | ToolSkipped
 
 
 class LoopConsumer(Protocol):
@@ -299,12 +310,12 @@ class RunLoop:
         for call in calls:
             if stop is None and self.should_stop():
                 stop = "cancelled"
-            if stop is None and progress.tool_calls >= assistant.limits.tool_calls:
-                results.append(ToolResultBlock(call_id=call.call_id, content=_OVER_LIMIT, ok=False))
-            elif stop is None:
+            if stop is None and progress.tool_calls < assistant.limits.tool_calls:
                 results.append(self._run_tool(assistant, call, progress, consumer))
             else:
-                results.append(ToolResultBlock(call_id=call.call_id, content="Not run.", ok=False))
+                consumer(ToolSkipped(call=call))
+                content = _OVER_LIMIT if stop is None else "Not run."
+                results.append(ToolResultBlock(call_id=call.call_id, content=content, ok=False))
         progress.thread = progress.thread.resolve(*results)
         return stop
 
@@ -313,21 +324,15 @@ class RunLoop:
     ) -> ToolResultBlock:
         progress.tool_calls += 1
         tool = assistant.find_tool(call.tool)
-        if tool is None:
-            known = ", ".join(spec.name for spec in assistant.specs) or "none"
-            content = f"There is no tool {call.tool!r}. The tools are: {known}."
-            return ToolResultBlock(call_id=call.call_id, content=content, ok=False)
-        consumer(ToolStarted(call=call, label=tool.label))
+        consumer(ToolStarted(call=call, label=tool.label if tool else _UNKNOWN_LABEL))
         started_s = self.clock.monotonic_s()
-        try:
-            outcome = tool.run(call.arguments)
-        except EquerryError as failure:
-            outcome = ToolOutcome(content=f"The tool failed: {failure}", summary="failed", ok=False)
+        outcome = _call_tool(tool, call) if tool else _answer_unknown(assistant, call)
         duration_ms = round((self.clock.monotonic_s() - started_s) * 1000)
-        consumer(ToolFinished(call=call, ok=outcome.ok, summary=outcome.summary, duration_ms=duration_ms))
+        consumer(_tell_end(call, outcome, duration_ms))
         return ToolResultBlock(call_id=call.call_id, content=outcome.content, ok=outcome.ok)
 
 
+_UNKNOWN_LABEL = "Trying a step"
 _OVER_LIMIT = "Not run: this turn has used all its tool calls. Answer with what you have."
 _STOP_OF: dict[RoundStop, LoopStop] = {
     "end_turn": "end_turn",
@@ -336,6 +341,31 @@ _STOP_OF: dict[RoundStop, LoopStop] = {
     "refusal": "refusal",
     "malformed": "error",
 }
+
+
+def _call_tool(tool: Tool, call: ToolCallBlock) -> ToolOutcome:
+    try:
+        return tool.run(call.arguments)
+    except EquerryError as failure:
+        return ToolOutcome(content=f"The tool failed: {failure}", ok=False, failure="failed")
+
+
+def _answer_unknown(assistant: Assistant, call: ToolCallBlock) -> ToolOutcome:
+    known = ", ".join(spec.name for spec in assistant.specs) or "none"
+    content = f"There is no tool {call.tool!r}. The tools are: {known}."
+    return ToolOutcome(content=content, ok=False, failure="unknown_tool")
+
+
+def _tell_end(call: ToolCallBlock, outcome: ToolOutcome, duration_ms: int) -> ToolFinished:
+    return ToolFinished(
+        call=call,
+        ok=outcome.ok,
+        summary=outcome.summary,
+        duration_ms=duration_ms,
+        failure=None if outcome.ok else outcome.failure or "failed",
+        facts=outcome.facts,
+        account=outcome.account,
+    )
 
 
 def _pass_on(text: str, progress: _Progress, consumer: LoopConsumer) -> None:

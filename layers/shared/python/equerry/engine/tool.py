@@ -1,11 +1,20 @@
 """A tool: what the model may ask for, and what it is told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from equerry.engine.model import ToolSpec
 from equerry.kernel.kinds import result
+
+ToolFailure = Literal["unknown_tool", "invalid_arguments", "failed", "skipped"]
+"""Why a call did not do what was asked.
+
+unknown_tool       there is no such tool in this turn
+invalid_arguments  it was not run: its arguments do not fit
+failed             it ran, and did not work
+skipped            it was not run: the turn was stopped, or had used all its calls
+"""
 
 
 @result
@@ -15,13 +24,19 @@ class ToolOutcome:
 
     Attributes:
         content: for the model; never blank, already fenced where it is untrusted.
-        summary: for the person watching, one short line; None shows nothing.
+        summary: for the person watching: one plain sentence, such as "Found 2 passages"; None shows none.
         ok: False tells the model that the call failed and why.
+        failure: which failure, where `ok` is False.
+        facts: the result in numbers and names for the audit, and never anybody's words.
+        account: what was decided on the way, for the run's record: ids, counts and scores alone.
     """
 
     content: str
     summary: str | None = None
     ok: bool = True
+    failure: ToolFailure | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    account: Mapping[str, object] = field(default_factory=dict)
 
 
 class Tool(Protocol):

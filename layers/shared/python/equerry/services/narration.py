@@ -10,7 +10,14 @@ from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import ToolAction
 from equerry.domain.redaction import redact_arguments
-from equerry.engine.run_loop import LoopEvent, RoundStarted, TextProduced, ToolFinished, ToolStarted
+from equerry.engine.run_loop import (
+    LoopEvent,
+    RoundStarted,
+    TextProduced,
+    ToolFinished,
+    ToolSkipped,
+    ToolStarted,
+)
 from equerry.services.telemetry import describe_tool
 
 logger = logging.getLogger(__name__)
@@ -43,6 +50,8 @@ class Narrator:
                 self.publisher.publish(ToolStart(tool_call_id=call.call_id, tool=call.tool, label=label))
             case ToolFinished():
                 self._finish_tool(event)
+            case ToolSkipped(call=call):
+                logger.info("tool_skipped", extra={"tool": call.tool})
 
     def finish(self) -> None:
         """Show what the citation filter still holds."""
