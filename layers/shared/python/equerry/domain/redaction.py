@@ -109,7 +109,7 @@ def _redact(value: object, secrets: Sequence[str], depth: int) -> object:
     if isinstance(value, Mapping):
         return {
             scrub_text(str(name), secrets): (
-                _redact(entry, secrets, depth+1) if True else _redact(entry, secrets, depth + 1)
+                REDACTED if _is_secret(str(name), entry) else _redact(entry, secrets, depth + 1)
             )
             for name, entry in value.items()
         }
