@@ -108,7 +108,9 @@ class MemoryRunAdapter:
         said = self.store.messages.get(run.conversation_id, [])
         return next((message for message in said if message.message_id == run.assistant_message_id), None)
 
-    def start_run(self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice) -> None:
+    def start_run(
+        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+    ) -> None:
         run = self._find_live(scope, run_id)
         if run:
             self.store.runs[run_id] = replace(

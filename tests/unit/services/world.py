@@ -22,6 +22,7 @@ from equerry.services.admission import AdmissionService
 from equerry.services.answering import AnswerService
 from equerry.services.conversations import ConversationService
 from equerry.services.delivery import DeliveryService
+from equerry.services.ending import EndingService
 from equerry.services.pulse import PulseService
 from equerry.services.reading import RunReadingService
 from equerry.services.recovery import RecoveryService
@@ -183,18 +184,26 @@ class World:
         )
 
     @property
+    def endings(self) -> EndingService:
+        return EndingService(
+            runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
+            admissions=self.fate.wrap("admissions", self.admissions),
+            log=self.fate.wrap("log", self.log),
+            delivery=self.delivery,
+            metrics=self.metrics,
+            clock=self.clock,
+        )
+
+    @property
     def worker(self) -> RunService:
         runs = self.fate.wrap("runs", MemoryRunAdapter(self.store))
         leases = self.fate.wrap("leases", self.leases)
         answers = AnswerService(
             transcripts=self.fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
             runs=runs,
-            admissions=self.fate.wrap("admissions", self.admissions),
             profiles=MemoryProfileAdapter(PROFILE),
             model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
-            log=self.fate.wrap("log", self.log),
-            delivery=self.delivery,
-            metrics=self.metrics,
+            endings=self.endings,
             build_tools=self.build_tools,
             new_nonce=lambda: NONCE,
             limits=self.limits,

@@ -48,8 +48,10 @@ class RunPort(Protocol):
         """Return the assistant's message of a run that has ended with one."""
         ...
 
-    def start_run(self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice) -> None:
-        """Record that the run is running; changes nothing once it has ended."""
+    def start_run(
+        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+    ) -> None:
+        """Record that the run is running and what serves it, if a model; changes nothing once it has ended."""
         ...
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:

@@ -22,6 +22,7 @@ from equerry.runtime.clock import SystemClock
 from equerry.runtime.database import open_database
 from equerry.runtime.minting import new_identifier
 from equerry.services.delivery import DeliveryService
+from equerry.services.ending import EndingService
 from equerry.services.recovery import RecoveryService
 from equerry.services.replaying import ReplayService
 
@@ -84,6 +85,17 @@ class TurnParts:
             leases=self.leases,
             admissions=admissions,
             interrupts=interrupts,
+            log=self.log,
+            delivery=self.delivery,
+            metrics=self.metrics,
+            clock=self.clock,
+        )
+
+    def build_endings(self, admissions: AdmissionPort) -> EndingService:
+        """Return the service that ends answered runs."""
+        return EndingService(
+            runs=self.runs,
+            admissions=admissions,
             log=self.log,
             delivery=self.delivery,
             metrics=self.metrics,

@@ -12,8 +12,8 @@ from equerry.kernel.usage import Usage
 Attributes = dict[str, object]
 
 
-def describe_run(run: Run, end: RunEnd, model: ModelChoice) -> Attributes:
-    """Return the fields of a run that ended."""
+def describe_run(run: Run, end: RunEnd, model: ModelChoice | None) -> Attributes:
+    """Return the fields of a run that ended; `model` is None where none was needed."""
     return {
         "run_id": run.run_id,
         "stop_reason": end.stop_reason,
@@ -48,7 +48,9 @@ def describe_completion(model: ModelChoice, stop: RoundStop, usage: Usage) -> At
     }
 
 
-def _describe_model(model: ModelChoice) -> Attributes:
+def _describe_model(model: ModelChoice | None) -> Attributes:
+    if model is None:
+        return {}
     return {"gen_ai.provider.name": model.provider, "gen_ai.request.model": model.model}
 
 

@@ -55,14 +55,16 @@ class PostgresRunAdapter:
             row = rows.fetchone()
             return read_message(row) if row else None
 
-    def start_run(self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice) -> None:
+    def start_run(
+        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+    ) -> None:
         """See RunPort."""
         with self.connections.transaction(scope) as rows:
             rows.execute(
                 "UPDATE assistant_runs SET status = 'running', profile_version = %s, model_provider = %s,"
                 " model_name = %s, started_at = coalesce(started_at, now())"
                 " WHERE run_id = %s AND status <> 'ended'",
-                (profile_version, model.provider, model.model, as_uuid(run_id, name="run")),
+                (profile_version, *_served_by(model), as_uuid(run_id, name="run")),
             )
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
@@ -89,6 +91,10 @@ class PostgresRunAdapter:
                 (end.ended_at, as_uuid(run.conversation_id, name="conversation")),
             )
             return True
+
+
+def _served_by(model: ModelChoice | None) -> tuple[str | None, str | None]:
+    return (model.provider, model.model) if model else (None, None)
 
 
 def _fetch_run(rows: "Rows", run_id: RunId, *, lock: bool = False) -> dict[str, Any]:

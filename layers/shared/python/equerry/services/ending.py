@@ -1,0 +1,117 @@
+"""Ending: what was said is kept, the reader is told, and the conversation is free, once and in this order."""
+
+import logging
+from dataclasses import dataclass, field
+
+from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
+from equerry.channel.publisher import Publisher
+from equerry.domain.citations import CitationFilter
+from equerry.domain.conversations import ModelChoice, Run, RunEnd
+from equerry.domain.evidence import Evidence
+from equerry.domain.leases import Lease, LeaseLost
+from equerry.kernel.clock import Clock
+from equerry.kernel.errors import EquerryError, describe_failure
+from equerry.kernel.kinds import result
+from equerry.kernel.usage import Usage
+from equerry.ports.admission import AdmissionPort
+from equerry.ports.delivery import ReplayLogPort
+from equerry.ports.metrics import MetricPort
+from equerry.ports.transcripts import RunPort
+from equerry.services.delivery import DeliveryService
+from equerry.services.measuring import derive_shape, measure_end
+from equerry.services.narration import Narrator
+from equerry.services.pulse import Pulse
+from equerry.services.telemetry import describe_run
+
+logger = logging.getLogger(__name__)
+
+
+@result
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run stops; `spent` is what its budget is charged, None if nobody can know."""
+
+    stop: StopReason
+    usage: Usage = field(default_factory=Usage)
+    failure: EquerryError | None = None
+    spent: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndingService:
+    """Opens what tells a run's story and closes it, whoever answers: a model, or the entry point in place."""
+
+    runs: RunPort
+    admissions: AdmissionPort
+    log: ReplayLogPort
+    delivery: DeliveryService
+    metrics: MetricPort
+    clock: Clock
+
+    def open_narrator(self, run: Run, lease: Lease) -> Narrator:
+        """Return what tells the run's story, from where its log ends."""
+        last = self.log.find_last(run.run_id)
+        publisher = Publisher(
+            run_id=run.run_id,
+            conversation_id=run.conversation_id,
+            broadcaster=self.delivery,
+            clock=self.clock,
+            last_seq=last.seq if last else 0,
+        )
+        return Narrator(
+            publisher=publisher,
+            citations=CitationFilter(Evidence(run.run_id)),
+            on_first_round=lambda: self.runs.mark_provider_started(lease.scope, run.run_id),
+        )
+
+    def finish(
+        self, run: Run, pulse: Pulse, narrator: Narrator, ending: Ending, *, model: ModelChoice | None
+    ) -> None:
+        """Persist the answer and end the run: citations, answer, error, and the one `done`.
+
+        Args:
+            model: which answered; None for an answer that needed none.
+
+        Raises:
+            LeaseLost, EnvelopeExists: another holder has the run; nothing more was written.
+        """
+        if pulse.lost:
+            raise LeaseLost("the run was taken over; its new holder ends it")
+        narrator.finish()
+        failure = ending.failure
+        publisher, refs = narrator.publisher, tuple(narrator.citations.refs)
+        if refs:
+            publisher.publish(Citations(message_id=run.assistant_message_id, refs=refs))
+        has_text = bool(narrator.text.strip())
+        end = RunEnd(
+            stop_reason=ending.stop,
+            usage=ending.usage,
+            last_seq=publisher.last_seq + has_text + (failure is not None) + 1,
+            ended_at=self.clock.now(),
+            text=narrator.text if has_text else "",
+            citations=refs,
+            citations_removed=narrator.citations.removed,
+            passages_retrieved=narrator.citations.evidence.passage_ids,
+            actions=tuple(narrator.actions),
+            error_code=failure.code if failure else None,
+            error_message=describe_failure(failure) if failure else None,
+        )
+        if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
+            raise LeaseLost("the run has already been ended by another holder")
+        if has_text:
+            publisher.publish(MessagePersisted(message_id=run.assistant_message_id, role="assistant"))
+        if failure is not None:
+            publisher.publish(RunError(code=failure.code, message=describe_failure(failure)))
+        # Free before anyone can hear of the end, so that an immediate next question is not refused.
+        publisher.publish(
+            Done(stop_reason=ending.stop, usage=ending.usage),
+            before_delivery=lambda: self._release(pulse, ending),
+        )
+        logger.info("run_ended", extra=describe_run(run, end, model))
+        measures = measure_end(run, end, first_text_at=narrator.first_text_at)
+        self.metrics.record(
+            measures, profile=run.profile, model=model.model if model else None, shape=derive_shape(end)
+        )
+
+    def _release(self, pulse: Pulse, ending: Ending) -> None:
+        self.admissions.settle(pulse.lease, spent=ending.spent)
