@@ -9,7 +9,17 @@ from equerry.engine.model import ModelEvent, RoundEnd, TextDelta, ToolCallReady
 from equerry.engine.thread import Thread
 from equerry.ports.model import ModelRejected, ModelUnavailable
 
-from tests.contract.models.requests import SEARCH, ask, collect, end_of, found, passage, resolve, text_of
+from tests.contract.models.requests import (
+    SEARCH,
+    ask,
+    collect,
+    end_of,
+    found,
+    news,
+    passage,
+    resolve,
+    text_of,
+)
 from tests.contract.models.subjects import Subject, anthropic_subject, extractive_subject, fixture_subject
 
 FOUND = found(passage("Widgets are painted by the renderer in the background.", headings=("Painting",)))
@@ -135,6 +145,6 @@ def test_what_was_said_before_the_stream_broke_is_kept_and_not_repeated(fallible
     said: list[ModelEvent] = []
 
     with pytest.raises(ModelUnavailable):
-        said.extend(fallible.model.stream(ask(QUESTION)))
+        said.extend(news(fallible.model.stream(ask(QUESTION))))
 
     assert len(said) == 1

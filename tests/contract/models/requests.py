@@ -1,5 +1,7 @@
 """Requests for the model tests, with the defaults that most of them share."""
 
+from collections.abc import Iterable, Iterator
+
 from equerry.domain.corpora import Passage
 from equerry.domain.passage_format import render_passages
 from equerry.engine.messages import ToolResultBlock
@@ -8,6 +10,7 @@ from equerry.engine.model import (
     ModelRequest,
     Prompt,
     RoundEnd,
+    StillWorking,
     TextDelta,
     ToolCallReady,
     ToolSpec,
@@ -80,8 +83,13 @@ def resolve(
     return ask("", thread=thread, tools=request.tools, max_output_tokens=request.max_output_tokens)
 
 
+def news(stream: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
+    """What came, without the provider's signs of life."""
+    return (event for event in stream if not isinstance(event, StillWorking))
+
+
 def collect(model: ModelPort, request: ModelRequest) -> list[ModelEvent]:
-    return list(model.stream(request))
+    return list(news(model.stream(request)))
 
 
 def text_of(events: list[ModelEvent]) -> str:

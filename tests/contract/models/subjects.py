@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import anthropic
-from equerry.adapters.anthropic.model import AnthropicModelAdapter, Timeouts
-from equerry.adapters.anthropic.retrying import RetryPolicy
+from equerry.adapters.anthropic.model import AnthropicWire
 from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
 from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, say
+from equerry.adapters.rounds.attempt import Timeouts
+from equerry.adapters.rounds.driver import DrivenModelAdapter
+from equerry.adapters.rounds.retrying import RetryPolicy
 from equerry.engine.model import ModelRequest, TextDelta
 from equerry.kernel.usage import Usage
 from equerry.ports.model import ModelPort, ModelRejected, ModelUnavailable
@@ -100,12 +102,11 @@ def connect(
     key: str = KEY,
     timeouts: Timeouts = Timeouts(connect=1, idle=2, first_event=2),  # noqa: B008  # frozen
     retries: RetryPolicy = RetryPolicy(attempts=2, first_wait_s=0.01, least_useful_s=0.1),  # noqa: B008  # frozen
-) -> Iterator[AnthropicModelAdapter]:
+) -> Iterator[DrivenModelAdapter]:
     """An Anthropic adapter at the strict server, with patience fit for tests."""
     with anthropic.Anthropic(api_key=key, base_url=server.url, max_retries=0) as client:
-        yield AnthropicModelAdapter(
-            client,
-            model="claude-test-1",
+        yield DrivenModelAdapter(
+            AnthropicWire(client, model="claude-test-1"),
             clock=RealClock(),
             jitter=lambda: 0.0,
             timeouts=timeouts,

@@ -1,6 +1,7 @@
 """The Anthropic adapter against the strict server: every fault a typed outcome, every request legal."""
 
 import json
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -8,16 +9,18 @@ from collections.abc import Iterator
 import anthropic
 import httpx2
 import pytest
-from equerry.adapters.anthropic.model import AnthropicModelAdapter, Timeouts, connect_anthropic
-from equerry.adapters.anthropic.retrying import RetryPolicy
+from equerry.adapters.anthropic.model import AnthropicWire, connect_anthropic
+from equerry.adapters.rounds.attempt import Timeouts
+from equerry.adapters.rounds.driver import DrivenModelAdapter
+from equerry.adapters.rounds.retrying import RetryPolicy
 from equerry.engine.messages import TextBlock
 from equerry.engine.model import ModelEvent, ModelRequest, OpaqueState, RoundStop, TextDelta, ToolCallReady
 from equerry.engine.thread import Thread
 from equerry.kernel.errors import EquerryError
-from equerry.ports.model import ModelRejected, ModelUnavailable
+from equerry.ports.model import ModelCancelled, ModelRejected, ModelUnavailable
 
 from tests.contract.models.clock import ScriptedClock
-from tests.contract.models.requests import ask, collect, end_of, resolve, text_of
+from tests.contract.models.requests import ask, collect, end_of, news, resolve, text_of
 from tests.contract.models.subjects import RealClock, connect
 from tests.strict import anthropic_events as wire
 from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
@@ -34,7 +37,7 @@ def server() -> Iterator[StrictAnthropicServer]:
 
 
 @pytest.fixture
-def model(server: StrictAnthropicServer) -> Iterator[AnthropicModelAdapter]:
+def model(server: StrictAnthropicServer) -> Iterator[DrivenModelAdapter]:
     with connect(server) as adapter:
         yield adapter
 
@@ -67,7 +70,7 @@ def next_round(request: ModelRequest, events: list[ModelEvent], content: str) ->
 )
 @pytest.mark.req("F-GATE-03")
 def test_every_stop_reason_has_its_meaning(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, reason: str, stop: RoundStop
+    server: StrictAnthropicServer, model: DrivenModelAdapter, reason: str, stop: RoundStop
 ) -> None:
     server.play(wire.message(wire.text("So."), stop=reason))
 
@@ -75,7 +78,7 @@ def test_every_stop_reason_has_its_meaning(
 
 
 def test_usage_counts_the_cache_in_with_the_input(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.message(wire.text("So."), reasoning_tokens=9))
 
@@ -88,7 +91,7 @@ def test_usage_counts_the_cache_in_with_the_input(
 
 @pytest.mark.parametrize("parts", [('{"query": "wid',), ('{"query": ', '"widgets"}')])
 def test_a_tool_call_under_max_tokens_is_never_handed_over(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, parts: tuple[str, ...]
+    server: StrictAnthropicServer, model: DrivenModelAdapter, parts: tuple[str, ...]
 ) -> None:
     server.play(wire.message(wire.text("Let me look."), wire.tool(*parts), stop="max_tokens"))
 
@@ -100,7 +103,7 @@ def test_a_tool_call_under_max_tokens_is_never_handed_over(
 
 @pytest.mark.parametrize("parts", [('{"query": ',), ("[1]",)])
 def test_a_tool_call_with_unusable_arguments_makes_the_round_malformed(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, parts: tuple[str, ...]
+    server: StrictAnthropicServer, model: DrivenModelAdapter, parts: tuple[str, ...]
 ) -> None:
     server.play(wire.message(wire.tool(*parts), stop="tool_use"))
 
@@ -111,7 +114,7 @@ def test_a_tool_call_with_unusable_arguments_makes_the_round_malformed(
 
 
 def test_several_calls_and_one_without_arguments_are_handed_over_in_order(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.message(wire.tool('{"query": "a"}'), wire.tool(call_id="toolu_2"), stop="tool_use"))
 
@@ -119,7 +122,7 @@ def test_several_calls_and_one_without_arguments_are_handed_over_in_order(
 
 
 def test_thinking_is_kept_with_its_signature_and_sent_back_as_it_came(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(
         wire.message(wire.thinking("Let me see."), wire.tool('{"query": "a"}'), stop="tool_use"), ANSWER
@@ -138,7 +141,7 @@ def test_thinking_is_kept_with_its_signature_and_sent_back_as_it_came(
 
 
 def test_thinking_that_was_cut_off_is_not_kept(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.message(wire.thinking("Let me", signature=""), stop="max_tokens"))
 
@@ -148,7 +151,7 @@ def test_thinking_that_was_cut_off_is_not_kept(
 
 
 def test_a_paused_turn_is_taken_up_within_the_same_round(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.message(wire.text("Wait. "), wire.server_tool(), stop="pause_turn"), ANSWER)
 
@@ -162,7 +165,7 @@ def test_a_paused_turn_is_taken_up_within_the_same_round(
 
 
 def test_a_turn_that_pauses_for_ever_is_malformed(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(*[wire.message(wire.server_tool(), stop="pause_turn")] * 4)
 
@@ -186,7 +189,7 @@ def test_a_turn_that_pauses_for_ever_is_malformed(
 )
 @pytest.mark.req("F-GATE-03")
 def test_a_failure_before_the_first_word_is_tried_again(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, fault: wire.Reply
+    server: StrictAnthropicServer, model: DrivenModelAdapter, fault: wire.Reply
 ) -> None:
     server.play(fault, ANSWER)
 
@@ -210,7 +213,7 @@ def test_a_failure_after_the_first_word_is_raised_and_nothing_is_asked_again(
     server.play((*HALF, *fault), ANSWER)
 
     with connect(server, timeouts=Timeouts(connect=1, idle=0.3, first_event=1)) as model:
-        stream = model.stream(ask())
+        stream = news(model.stream(ask()))
         assert next(stream) == TextDelta("Widgets ")
         with pytest.raises(ModelUnavailable):
             next(stream)
@@ -232,7 +235,7 @@ def test_a_failure_after_the_first_word_is_raised_and_nothing_is_asked_again(
 )
 @pytest.mark.req("F-GATE-03")
 def test_what_repeating_cannot_change_is_not_repeated(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, fault: wire.Reply
+    server: StrictAnthropicServer, model: DrivenModelAdapter, fault: wire.Reply
 ) -> None:
     server.play(fault, ANSWER)
 
@@ -255,7 +258,7 @@ def test_attempts_are_counted(server: StrictAnthropicServer) -> None:
 
 
 def test_the_provider_can_ask_not_to_be_asked_again(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.Failure(429, "rate_limit_error", {"x-should-retry": "false"}), ANSWER)
 
@@ -264,7 +267,7 @@ def test_the_provider_can_ask_not_to_be_asked_again(
 
 
 def test_retry_after_is_obeyed_where_it_fits_the_deadline(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.Failure(429, "rate_limit_error", {"retry-after": "0.4"}), ANSWER)
 
@@ -275,7 +278,7 @@ def test_retry_after_is_obeyed_where_it_fits_the_deadline(
 
 
 def test_retry_after_beyond_the_deadline_ends_the_round_at_once(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.Failure(429, "rate_limit_error", {"retry-after": "90"}), ANSWER)
 
@@ -287,9 +290,7 @@ def test_retry_after_beyond_the_deadline_ends_the_round_at_once(
     assert caught.value.retry_after_s == 90
 
 
-def test_pings_do_not_stretch_the_deadline(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
-) -> None:
+def test_pings_do_not_stretch_the_deadline(server: StrictAnthropicServer, model: DrivenModelAdapter) -> None:
     server.play((*HALF, wire.Stall(5, pings=True), *ANSWER[4:]))
 
     began = time.monotonic()
@@ -326,7 +327,7 @@ def test_no_connection_is_unavailable() -> None:
     "fault", [wire.Failure(400, "invalid_request_error", message=SECRET_WORDS), wire.Drop()]
 )
 def test_neither_key_nor_prompt_is_in_what_is_raised(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter, fault: wire.Reply
+    server: StrictAnthropicServer, model: DrivenModelAdapter, fault: wire.Reply
 ) -> None:
     server.play(fault, fault)
 
@@ -353,14 +354,14 @@ def test_a_bug_of_ours_while_sending_is_not_taken_for_a_failure_of_the_provider(
     client = anthropic.Anthropic(
         api_key=KEY, max_retries=0, http_client=httpx2.Client(transport=httpx2.MockTransport(send))
     )
-    model = AnthropicModelAdapter(client, model="m", clock=ScriptedClock(), jitter=lambda: 0.0)
+    model = DrivenModelAdapter(AnthropicWire(client, model="m"), clock=ScriptedClock(), jitter=lambda: 0.0)
 
     with pytest.raises(ZeroDivisionError):
         collect(model, ask())
 
 
 def test_the_request_is_in_cache_order_with_the_mark_after_what_is_stable(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(ANSWER, ANSWER)
     stable = "You answer out of documents. " * 100
@@ -377,7 +378,7 @@ def test_the_request_is_in_cache_order_with_the_mark_after_what_is_stable(
     assert (first["tool_choice"], second["tool_choice"]) == ({"type": "auto"}, {"type": "none"})
 
 
-def test_a_short_prompt_is_not_marked(server: StrictAnthropicServer, model: AnthropicModelAdapter) -> None:
+def test_a_short_prompt_is_not_marked(server: StrictAnthropicServer, model: DrivenModelAdapter) -> None:
     server.play(ANSWER)
 
     collect(model, ask())
@@ -386,7 +387,7 @@ def test_a_short_prompt_is_not_marked(server: StrictAnthropicServer, model: Anth
 
 
 def test_a_failed_tool_is_said_to_have_failed(
-    server: StrictAnthropicServer, model: AnthropicModelAdapter
+    server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:
     server.play(wire.message(wire.tool('{"query": "a"}'), stop="tool_use"), ANSWER)
     request = ask(thread=Thread().say("Hello").answer(TextBlock("Hello.")))
@@ -395,3 +396,42 @@ def test_a_failed_tool_is_said_to_have_failed(
 
     assert server.requests[1]["messages"][-1]["content"][0]["is_error"] is True
     assert server.violations == []
+
+
+def test_the_deadline_ends_a_stream_that_has_gone_silent(
+    server: StrictAnthropicServer, model: DrivenModelAdapter
+) -> None:
+    server.play((*HALF, wire.Stall(1.5), *ANSWER[4:]))
+
+    began = time.monotonic()
+    with pytest.raises(ModelUnavailable, match="deadline"):
+        collect(model, ask(deadline_s=0.4))
+
+    assert time.monotonic() - began < 1.4
+
+
+def test_a_cancellation_ends_a_stream_that_has_gone_silent(
+    server: StrictAnthropicServer, model: DrivenModelAdapter
+) -> None:
+    server.play((*HALF, wire.Stall(1.5), *ANSWER[4:]))
+    request = ask()
+    stream = news(model.stream(request))
+    next(stream)
+
+    threading.Timer(0.1, request.cancellation.cancel).start()
+
+    with pytest.raises(ModelCancelled):
+        next(stream)
+    assert server.hung_up.wait(1)
+
+
+def test_a_cancelled_round_is_not_begun_and_not_tried_again(
+    server: StrictAnthropicServer, model: DrivenModelAdapter
+) -> None:
+    request = ask()
+    request.cancellation.cancel()
+
+    with pytest.raises(ModelCancelled):
+        collect(model, request)
+
+    assert server.requests == []

@@ -11,6 +11,9 @@ from equerry.runtime.models import build_model
 from equerry.runtime.settings import StructuredCompletionSettings
 
 from tests.contract.models.clock import ScriptedClock
+from tests.contract.models.requests import ask, collect
+from tests.strict.anthropic_events import message, text
+from tests.strict.anthropic_server import KEY, serve_anthropic
 
 IMPORTED = """
 import sys
@@ -69,12 +72,21 @@ def test_a_provider_without_a_key_needs_nothing_else(provider: str, choice: tupl
     assert (made.provider, made.model) == choice
 
 
-@pytest.mark.parametrize("secret", ["sk-test\n", '{"apiKey": "sk-test"}'])
+@pytest.mark.parametrize("secret", [f"{KEY}\n", f'{{"apiKey": "{KEY}"}}'])
 def test_the_key_is_read_from_its_secret_in_either_form(secret: str) -> None:
-    model = build(Secrets(secret), model_provider="anthropic", model_id="m", model_secret_arn="arn:key")
+    with serve_anthropic() as server:
+        server.play(message(text("So.")))
+        model = build(
+            Secrets(secret),
+            model_provider="anthropic",
+            model_id="m",
+            model_secret_arn="arn:key",
+            model_base_url=server.url,
+        )
+        collect(model, ask())
 
     assert (model.choice.provider, model.choice.model) == ("anthropic", "m")
-    assert model._client.api_key == "sk-test"
+    assert server.headers_seen[0]["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize(

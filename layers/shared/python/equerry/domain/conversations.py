@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Literal
 
 from equerry.channel.events import Accepted, CitationRef, ExecutionMode, StopReason
+from equerry.engine.model import ModelChoice
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
-from equerry.kernel.kinds import entity, record, value
+from equerry.kernel.kinds import entity, record
 from equerry.kernel.text import shorten_text
 from equerry.kernel.usage import Usage
 
@@ -36,15 +37,6 @@ class TranscriptMessage:
     run_id: RunId
     created_at: datetime
     citations: tuple[CitationRef, ...] = ()
-
-
-@value
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
-    """Which model served a run."""
-
-    provider: str
-    model: str
 
 
 @entity

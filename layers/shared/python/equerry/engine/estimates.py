@@ -3,12 +3,23 @@
 import json
 from collections.abc import Iterable
 
-from equerry.engine.messages import Block, OpaqueBlock, TextBlock, ToolCallBlock
+from equerry.engine.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ToolCallBlock,
+)
 from equerry.engine.model import Prompt, ToolSpec
 from equerry.engine.thread import Thread
 
 BYTES_A_TOKEN = 3
 """English has about four and a half, Chinese three: a budget is better charged a little too much."""
+IMAGE_TOKENS = 1_600
+"""What the largest picture costs that providers do not scale down."""
+DOCUMENT_TOKENS = 30_000
+"""A dozen pages, each as text and as a picture: nobody has seen the document yet."""
 
 
 def estimate_text(text: str) -> int:
@@ -35,16 +46,20 @@ def estimate_thread(thread: Thread) -> int:
 
 def estimate_blocks(blocks: Iterable[Block]) -> int:
     """Return the tokens of one side's contribution."""
-    return sum(estimate_text(_read(block)) for block in blocks)
+    return sum(map(_estimate_block, blocks))
 
 
-def _read(block: Block) -> str:
+def _estimate_block(block: Block) -> int:
     match block:
         case TextBlock():
-            return block.text
+            return estimate_text(block.text)
+        case ImageBlock():
+            return IMAGE_TOKENS
+        case DocumentBlock():
+            return DOCUMENT_TOKENS
         case ToolCallBlock():
-            return block.tool + json.dumps(block.arguments, default=str)
+            return estimate_text(block.tool + json.dumps(block.arguments, default=str))
         case OpaqueBlock():
-            return block.payload
+            return estimate_text(block.payload)
         case _:
-            return block.content
+            return estimate_text(block.content)

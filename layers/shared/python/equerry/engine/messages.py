@@ -1,7 +1,7 @@
 """What a model reads and writes: messages made of blocks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from equerry.kernel.identifiers import ToolCallId
@@ -49,7 +49,27 @@ class OpaqueBlock:
     payload: str
 
 
-Block = TextBlock | ToolCallBlock | ToolResultBlock | OpaqueBlock
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageBlock:
+    """A picture of the person's; `content` is its bytes, already checked to be what `media_type` says."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/webp"]
+    content: bytes = field(repr=False)
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentBlock:
+    """A PDF of the person's, which the provider downloads itself; `url` is a secret and in no log."""
+
+    url: str = field(repr=False)
+    title: str | None = None
+
+
+SaidBlock = TextBlock | ImageBlock | DocumentBlock | ToolCallBlock | ToolResultBlock
+"""What means the same to every provider."""
+Block = SaidBlock | OpaqueBlock
 
 
 @value

@@ -291,7 +291,7 @@ class RunLoop:
                         played.add(event.call)
                     elif isinstance(event, OpaqueState):
                         played.add(event.block)
-                    else:
+                    elif isinstance(event, RoundEnd):
                         played.end = event
         finally:
             _keep(played, progress)
@@ -339,6 +339,7 @@ _STOP_OF: dict[RoundStop, LoopStop] = {
     "tool_use": "end_turn",  # it announced calls and made none
     "max_tokens": "max_tokens",
     "refusal": "refusal",
+    "filtered": "refusal",
     "malformed": "error",
 }
 

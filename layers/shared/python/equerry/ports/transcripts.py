@@ -2,8 +2,9 @@
 
 from typing import Protocol
 
-from equerry.domain.conversations import Conversation, ModelChoice, Run, RunEnd, TranscriptMessage
+from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
+from equerry.engine.model import ModelChoice
 from equerry.kernel.identifiers import ConversationId, RunId
 
 

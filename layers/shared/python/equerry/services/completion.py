@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from equerry.domain.conversations import ModelChoice
-from equerry.engine.model import ModelRequest, Prompt, RoundEnd, RoundStop, TextDelta
+from equerry.engine.model import ModelChoice, ModelRequest, Prompt, RoundEnd, RoundStop, TextDelta
 from equerry.engine.thread import Thread
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.kinds import message, result

@@ -4,8 +4,8 @@ They are the GenAI semantic conventions, still in development, as they stood in 
 never among them: no instructions, no messages, no arguments, no results.
 """
 
-from equerry.domain.conversations import ModelChoice, Run, RunEnd
-from equerry.engine.model import RoundStop
+from equerry.domain.conversations import Run, RunEnd
+from equerry.engine.model import ModelChoice, RoundStop
 from equerry.engine.run_loop import ToolFinished
 from equerry.kernel.usage import Usage
 

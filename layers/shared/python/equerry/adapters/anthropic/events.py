@@ -1,14 +1,14 @@
 """Reads one message's stream of events; knows the wire, not the network."""
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
 
-from equerry.adapters.anthropic.failures import broke_off, read_stream_error
+from equerry.adapters.anthropic.failures import read_stream_error
 from equerry.adapters.anthropic.request import PROVIDER, Json
-from equerry.engine.messages import OpaqueBlock, ToolCallBlock
-from equerry.engine.model import ModelEvent, OpaqueState, RoundStop, TextDelta, ToolCallReady
-from equerry.kernel.identifiers import ToolCallId
+from equerry.adapters.rounds.failures import broke_off
+from equerry.adapters.rounds.reading import HeldCalls, find_arguments, parse_event, pick
+from equerry.engine.messages import OpaqueBlock
+from equerry.engine.model import ModelEvent, RoundStop, StillWorking, TextDelta, ThinkingDelta
 from equerry.kernel.usage import Usage
 
 PAUSED = "pause_turn"
@@ -21,7 +21,7 @@ _STOPS: dict[str, RoundStop] = {
     "refusal": "refusal",
 }
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-_T = TypeVar("_T")
+_SHOWN: dict[str, Callable[[str], ModelEvent]] = {"text": TextDelta, "thinking": ThinkingDelta}
 
 
 class MessageReader:
@@ -37,14 +37,14 @@ class MessageReader:
         self.reason = ""
         self._usage: Json = {}
         self._partial_json = ""
-        self._calls_malformed = False
-        self._held: list[ToolCallReady | OpaqueState] = []
+        self._calls = HeldCalls()
         self._readers = {
             "message_start": self._start_message,
             "content_block_start": self._start_block,
             "content_block_delta": self._grow_block,
             "content_block_stop": self._end_block,
             "message_delta": self._end_message,
+            "ping": self._wait,
             "error": self._fail,
         }
 
@@ -58,18 +58,16 @@ class MessageReader:
         """
         for name, data in events:
             if name == "message_stop":
-                yield from self._release()
+                yield from self._calls.release(_STOPS.get(self.reason, "malformed"))
                 return
             if reader := self._readers.get(name):
-                yield from reader(_parse_object(data))
+                yield from reader(parse_event(data))
         raise broke_off("ended before the message did")
 
     @property
     def stop(self) -> RoundStop:
         """Why it ended; without a usable tool call a wait for its result is malformed."""
-        stop = _STOPS.get(self.reason, "malformed")
-        called = any(block["type"] == "tool_use" for block in self.content)
-        return "malformed" if stop == "tool_use" and (self._calls_malformed or not called) else stop
+        return self._calls.settle(_STOPS.get(self.reason, "malformed"))
 
     @property
     def usage(self) -> Usage:
@@ -87,73 +85,53 @@ class MessageReader:
         return self._usage.get(name) or 0
 
     def _start_message(self, event: Json) -> Iterator[ModelEvent]:
-        self._add_usage(_pick(event, "message", dict))
+        self._add_usage(pick(event, "message", dict))
         yield from ()
 
     def _start_block(self, event: Json) -> Iterator[ModelEvent]:
-        block = dict(_pick(event, "content_block", dict))
-        if _pick(event, "index", int) != len(self.content):
+        block = dict(pick(event, "content_block", dict))
+        if pick(event, "index", int) != len(self.content):
             raise broke_off("numbered its blocks out of order")
-        _pick(block, "type", str)
+        pick(block, "type", str)
         self.content.append(block)
         self._partial_json = ""
         if block["type"] == "text" and block.get("text"):
             yield TextDelta(block["text"])
 
     def _grow_block(self, event: Json) -> Iterator[ModelEvent]:
-        delta = _pick(event, "delta", dict)
-        kind = _pick(delta, "type", str)
+        delta = pick(event, "delta", dict)
+        kind = pick(delta, "type", str)
         if kind == "input_json_delta":
-            self._partial_json += _pick(delta, "partial_json", str)
+            self._partial_json += pick(delta, "partial_json", str)
         elif part := _GROWING.get(kind):
-            more = _pick(delta, part, str)
+            more = pick(delta, part, str)
             block = self._last_block()
             block[part] = block.get(part, "") + more
-            if part == "text" and more:
-                yield TextDelta(more)
+            if more and part in _SHOWN:
+                yield _SHOWN[part](more)
 
     def _end_block(self, _event: Json) -> Iterator[ModelEvent]:
         block = self._last_block()
         if self._partial_json:
-            block["input"] = self._parse_input()
+            block["input"] = find_arguments(self._partial_json)
         if block["type"] == "tool_use":
-            self._hold_call(block)
+            self._calls.add_call(pick(block, "id", str), pick(block, "name", str), block.get("input"))
         elif block["type"] != "text" and _is_whole(block):
-            state = OpaqueState(OpaqueBlock(provider=PROVIDER, payload=json.dumps(block)))
-            # What follows a held call waits with it, so that the blocks keep their order.
-            if self._held:
-                self._held.append(state)
-            else:
-                yield state
-
-    def _hold_call(self, block: Json) -> None:
-        arguments = block.get("input")
-        if not isinstance(arguments, dict):
-            self._calls_malformed = True
-            return
-        call_id, tool = ToolCallId(_pick(block, "id", str)), _pick(block, "name", str)
-        self._held.append(ToolCallReady(ToolCallBlock(call_id=call_id, tool=tool, arguments=arguments)))
+            yield from self._calls.pass_state(OpaqueBlock(provider=PROVIDER, payload=json.dumps(block)))
 
     def _end_message(self, event: Json) -> Iterator[ModelEvent]:
-        self.reason = _pick(event, "delta", dict).get("stop_reason") or self.reason
+        self.reason = pick(event, "delta", dict).get("stop_reason") or self.reason
         self._add_usage(event)
         yield from ()
 
     def _fail(self, event: Json) -> Iterator[ModelEvent]:
-        raise read_stream_error(_pick(_pick(event, "error", dict), "type", str))
+        raise read_stream_error(pick(pick(event, "error", dict), "type", str))
 
-    def _release(self) -> Iterator[ModelEvent]:
-        usable = self.stop == "tool_use"
-        yield from (held for held in self._held if usable or isinstance(held, OpaqueState))
-
-    def _parse_input(self) -> object:
-        try:
-            return json.loads(self._partial_json)
-        except ValueError:
-            return None
+    def _wait(self, _event: Json) -> Iterator[ModelEvent]:
+        yield StillWorking()
 
     def _add_usage(self, source: Json) -> None:
-        counts = _pick(source, "usage", dict)
+        counts = pick(source, "usage", dict)
         self._usage |= {name: count for name, count in counts.items() if count is not None}
 
     def _last_block(self) -> Json:
@@ -165,20 +143,3 @@ class MessageReader:
 def _is_whole(block: Json) -> bool:
     """A thinking block cut off by the allowance has no signature, and is refused when sent back."""
     return block["type"] != "thinking" or bool(block.get("signature"))
-
-
-def _parse_object(data: str) -> Json:
-    try:
-        event = json.loads(data)
-    except ValueError:
-        raise broke_off("held an event that is not JSON") from None
-    if not isinstance(event, dict):
-        raise broke_off("held an event that is not an object")
-    return event
-
-
-def _pick(source: Json, name: str, kind: type[_T]) -> _T:
-    found = source.get(name)
-    if not isinstance(found, kind):
-        raise broke_off(f"held an event without its {name}")
-    return found

@@ -1,10 +1,21 @@
 """A round in the form of the Messages API."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from equerry.engine.messages import Block, Message, OpaqueBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from equerry.engine.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    SaidBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from equerry.engine.model import ModelRequest, Prompt, ToolSpec
 
 PROVIDER = "anthropic"
@@ -30,8 +41,24 @@ def encode_request(request: ModelRequest, *, model: str) -> Json:
         body["system"] = system
     if tools:
         body["tools"] = tools
-        body["tool_choice"] = {"type": "auto" if request.tools_allowed else "none"}
-    return body
+        body["tool_choice"] = _encode_choice(request)
+    return body | _encode_reasoning(request)
+
+
+def _encode_choice(request: ModelRequest) -> Json:
+    if request.forced_tool is not None:
+        return {"type": "tool", "name": request.forced_tool, "disable_parallel_tool_use": True}
+    return {"type": "auto" if request.tools_allowed else "none"}
+
+
+def _encode_reasoning(request: ModelRequest) -> Json:
+    """Effort alone where a tool is forced: the API refuses thinking then."""
+    if request.reasoning is None:
+        return {}
+    effort: Json = {"output_config": {"effort": request.reasoning}}
+    if request.forced_tool is not None:
+        return effort
+    return {**effort, "thinking": {"type": "adaptive", "display": "summarized"}}
 
 
 def _encode_prompt(prompt: Prompt, tools: list[Json]) -> list[Json]:
@@ -55,17 +82,35 @@ def _encode_message(message: Message) -> Json:
 
 def _encode_blocks(blocks: Iterable[Block]) -> Iterable[Json]:
     for block in blocks:
-        match block:
-            case TextBlock():
-                yield _text(block.text)
-            case ToolCallBlock():
-                arguments = _plain(block.arguments)
-                yield {"type": "tool_use", "id": block.call_id, "name": block.tool, "input": arguments}
-            case ToolResultBlock():
-                yield _encode_result(block)
-            case OpaqueBlock():
-                if block.provider == PROVIDER:
-                    yield json.loads(block.payload)
+        if not isinstance(block, OpaqueBlock):
+            yield _encode_block(block)
+        elif block.provider == PROVIDER:
+            yield json.loads(block.payload)
+
+
+def _encode_block(block: SaidBlock) -> Json:
+    match block:
+        case TextBlock():
+            return _text(block.text)
+        case ImageBlock():
+            return _encode_image(block)
+        case DocumentBlock():
+            return _encode_document(block)
+        case ToolCallBlock():
+            arguments = _plain(block.arguments)
+            return {"type": "tool_use", "id": block.call_id, "name": block.tool, "input": arguments}
+        case ToolResultBlock():
+            return _encode_result(block)
+
+
+def _encode_image(block: ImageBlock) -> Json:
+    data = b64encode(block.content).decode("ascii")
+    return {"type": "image", "source": {"type": "base64", "media_type": block.media_type, "data": data}}
+
+
+def _encode_document(block: DocumentBlock) -> Json:
+    encoded: Json = {"type": "document", "source": {"type": "url", "url": block.url}}
+    return {**encoded, "title": block.title} if block.title else encoded
 
 
 def _encode_result(block: ToolResultBlock) -> Json:

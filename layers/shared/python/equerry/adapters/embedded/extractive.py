@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from equerry.adapters.embedded.extractive_answer import NO_SEARCH, write_answer
 from equerry.adapters.embedded.extractive_question import Question, interpret_question
 from equerry.adapters.embedded.extractive_selection import select_sentences
-from equerry.domain.conversations import ModelChoice
 from equerry.domain.fencing import unfence
 from equerry.domain.passage_format import RenderedPassage, parse_passages
 from equerry.domain.questions import list_questions, read_question
 from equerry.engine.messages import TextBlock, ToolCallBlock, ToolResultBlock
-from equerry.engine.model import ModelRequest, ModelStream, RoundEnd, TextDelta, ToolCallReady, ToolSpec
+from equerry.engine.model import (
+    ModelChoice,
+    ModelRequest,
+    ModelStream,
+    RoundEnd,
+    TextDelta,
+    ToolCallReady,
+    ToolSpec,
+)
 from equerry.engine.thread import Thread
 from equerry.kernel.clock import Clock
 from equerry.kernel.identifiers import ToolCallId

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.identifiers import as_uuid
 from equerry.adapters.postgres.transcripts import insert_message, read_message
-from equerry.domain.conversations import ModelChoice, Run, RunEnd, TranscriptMessage
+from equerry.domain.conversations import Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
+from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId
 from equerry.kernel.usage import Usage

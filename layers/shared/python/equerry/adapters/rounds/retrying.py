@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from equerry.adapters.anthropic.failures import AttemptFailed
+from equerry.adapters.rounds.failures import AttemptFailed
 from equerry.kernel.kinds import value
 
 
@@ -13,7 +13,7 @@ class RetryPolicy:
     """Doubling waits with jitter, inside a deadline.
 
     Attributes:
-        attempts: in all, at least 1.
+        attempts: in all, at least 1; a request may allow fewer.
         first_wait_s: before jitter; doubles up to `longest_wait_s`.
         least_useful_s: an attempt with less time than this is not worth its cost.
     """

@@ -1,6 +1,6 @@
 import pytest
-from equerry.adapters.anthropic.failures import AttemptFailed
-from equerry.adapters.anthropic.retrying import RetryPolicy
+from equerry.adapters.rounds.failures import AttemptFailed
+from equerry.adapters.rounds.retrying import RetryPolicy
 from equerry.ports.model import ModelUnavailable
 
 POLICY = RetryPolicy()

@@ -1,0 +1,1 @@
+"""What all model providers' adapters share: attempts, deadlines, silence, and reading with suspicion."""

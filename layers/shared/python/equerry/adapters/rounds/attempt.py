@@ -1,0 +1,100 @@
+"""The time and the connection of one attempt."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from equerry.adapters.rounds.failures import AttemptFailed, broke_off
+from equerry.engine.cancellation import Cancellation
+from equerry.kernel.clock import Clock
+from equerry.kernel.kinds import value
+from equerry.ports.model import ModelCancelled, ModelUnavailable
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds; the request's deadline stands above all of them.
+
+    Attributes:
+        connect: to be connected.
+        idle: without a byte. Providers send signs of life while they think, so silence means that it is gone.
+        first_event: until the answer begins, signs of life or not.
+    """
+
+    connect: float = 5.0
+    idle: float = 45.0
+    first_event: float = 60.0
+
+
+class Attempt:
+    """Bounds one attempt: by the deadline, by the provider's silence, and by whoever cancels the round."""
+
+    def __init__(
+        self, *, clock: Clock, deadline_s: float, timeouts: Timeouts, cancellation: Cancellation
+    ) -> None:
+        self._clock = clock
+        self._deadline_s = deadline_s
+        self._timeouts = timeouts
+        self._cancellation = cancellation
+        self._sent_s = clock.monotonic_s()
+        self._begun = False
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that measures it."""
+        return self._clock
+
+    @property
+    def left_s(self) -> float:
+        """Until the deadline."""
+        return self._deadline_s - self._clock.monotonic_s()
+
+    @property
+    def connect_s(self) -> float:
+        """How long connecting may take."""
+        return min(self._timeouts.connect, max(0.001, self.left_s))
+
+    @property
+    def idle_s(self) -> float:
+        """How long the provider may send nothing at all."""
+        return min(self._timeouts.idle, max(0.001, self.left_s))
+
+    def check(self, *, begun: bool = False) -> None:
+        """Called before sending and with everything received; `begun` once the answer has.
+
+        Raises:
+            AttemptFailed: the time is up, or the round was cancelled.
+        """
+        self.require_time()
+        self._begun = self._begun or begun
+        if not self._begun and self._clock.monotonic_s() - self._sent_s > self._timeouts.first_event:
+            raise broke_off(f"did not begin within {self._timeouts.first_event:g} s")
+
+    def require_time(self) -> None:
+        """Tell the two ends that no provider causes from those that one does.
+
+        Raises:
+            AttemptFailed: the deadline has passed, or the round was cancelled.
+        """
+        if self._cancellation.cancelled:
+            raise AttemptFailed(ModelCancelled("the round was cancelled"), retryable=False)
+        if self.left_s <= 0:
+            late = ModelUnavailable("the model did not finish before the deadline", cause="timeout")
+            raise AttemptFailed(late, retryable=False)
+
+    @contextmanager
+    def interrupting(self, hang_up: Callable[[], None]) -> Iterator[None]:
+        """Call `hang_up` from another thread at the deadline and on cancellation.
+
+        It must end a read that waits; what the read then raises is told as what it was.
+        """
+        alarm = threading.Timer(max(0.0, self.left_s), hang_up)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            with self._cancellation.interrupting(hang_up):
+                yield
+        finally:
+            alarm.cancel()

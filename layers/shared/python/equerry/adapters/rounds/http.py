@@ -1,0 +1,31 @@
+"""What the adapters share that speak HTTP through httpx2."""
+
+import socket
+from contextlib import suppress
+
+import httpx2
+
+from equerry.adapters.rounds.attempt import Attempt
+from equerry.adapters.rounds.failures import AttemptFailed, lost_connection
+
+TRANSPORT_ERRORS = (httpx2.RequestError, httpx2.StreamError)
+
+
+def limit(attempt: Attempt) -> httpx2.Timeout:
+    """Return the time-outs of one request."""
+    connect, idle = attempt.connect_s, attempt.idle_s
+    return httpx2.Timeout(connect=connect, read=idle, write=idle, pool=connect)
+
+
+def read_transport_error(error: httpx2.RequestError | httpx2.StreamError) -> AttemptFailed:
+    """Translate a failure of the connection itself."""
+    return lost_connection(type(error).__name__)
+
+
+def hang_up(response: httpx2.Response) -> None:
+    """End a read that waits in another thread: closing would leave it waiting."""
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    # It may have just ended by itself.
+    with suppress(OSError):
+        # The plain socket's own: that of a TLS socket first takes the state away that the reader uses.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)

@@ -1,0 +1,96 @@
+"""Reads what a provider sends without trusting its shape."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from equerry.adapters.rounds.failures import broke_off
+from equerry.engine.messages import OpaqueBlock, ToolCallBlock
+from equerry.engine.model import ModelEvent, OpaqueState, RoundStop, ToolCallReady
+from equerry.kernel.identifiers import ToolCallId
+
+Json = dict[str, Any]
+_T = TypeVar("_T")
+
+
+def parse_event(data: str | bytes) -> Json:
+    """Read one event's JSON object.
+
+    Raises:
+        AttemptFailed: it is not one.
+    """
+    try:
+        event = json.loads(data)
+    except ValueError:
+        raise broke_off("held an event that is not JSON") from None
+    if not isinstance(event, dict):
+        raise broke_off("held an event that is not an object")
+    return event
+
+
+def pick(source: Json, name: str, kind: type[_T]) -> _T:
+    """Return a field that must be there and of that kind.
+
+    Raises:
+        AttemptFailed: it is not.
+    """
+    found = source.get(name)
+    if not isinstance(found, kind):
+        raise broke_off(f"held an event without its {name}")
+    return found
+
+
+def find_arguments(text: str) -> Json | None:
+    """Read a tool call's arguments; blank is none, and None stands for what cannot be used."""
+    if not text.strip():
+        return {}
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+class HeldCalls:
+    """Keeps a round's tool calls back until its stop reason says that they are whole.
+
+    A provider's state that follows a call waits with it, so that blocks keep their order.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[ToolCallReady | OpaqueState] = []
+        self._called = False
+        self._malformed = False
+
+    def add_call(self, call_id: str, tool: str, arguments: object) -> None:
+        """Hold a call; arguments that are no object make the round malformed."""
+        if not isinstance(arguments, dict):
+            self._malformed = True
+            return
+        self._called = True
+        call = ToolCallBlock(call_id=ToolCallId(call_id), tool=tool, arguments=arguments)
+        self._held.append(ToolCallReady(call))
+
+    def pass_state(self, block: OpaqueBlock) -> Iterator[ModelEvent]:
+        """Yield the state now, or hold it behind a call."""
+        state = OpaqueState(block)
+        if self._held:
+            self._held.append(state)
+        else:
+            yield state
+
+    @property
+    def called(self) -> bool:
+        """Whether a whole call is held."""
+        return self._called
+
+    def settle(self, stop: RoundStop) -> RoundStop:
+        """Return how the round really stopped: one that waits for results has calls, all of them usable."""
+        if stop == "tool_use" and (self._malformed or not self._called):
+            return "malformed"
+        return stop
+
+    def release(self, stop: RoundStop) -> Iterator[ModelEvent]:
+        """Yield what was held; of calls only those of a round that stopped for them."""
+        usable = self.settle(stop) == "tool_use"
+        yield from (held for held in self._held if usable or isinstance(held, OpaqueState))
