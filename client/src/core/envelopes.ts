@@ -196,6 +196,11 @@ export interface GapPayload {
   next: number;
 }
 
+/** The run lives and has nothing new to say; `lastSeq` is its newest event. */
+export interface HeartbeatPayload {
+  lastSeq: number;
+}
+
 /** The answer to a ping. */
 export type PongPayload = Record<string, never>;
 
@@ -208,6 +213,7 @@ export interface RefusedPayload {
 export interface ControlPayloads {
   subscribed: SubscribedPayload;
   gap: GapPayload;
+  heartbeat: HeartbeatPayload;
   pong: PongPayload;
   refused: RefusedPayload;
 }
@@ -217,6 +223,7 @@ export type ControlType = keyof ControlPayloads;
 export const CONTROL_TYPES: readonly ControlType[] = [
   "subscribed",
   "gap",
+  "heartbeat",
   "pong",
   "refused",
 ];

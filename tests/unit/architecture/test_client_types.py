@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from equerry.channel.control import CONTROL_TYPES, describe_control
+from equerry.channel.control import CONTROL_TYPES, encode_control
 from equerry.channel.envelope import Envelope, describe_event
 from equerry.channel.events import CONTRACT_VERSION, EVENT_TYPES, UiAction
 from equerry.kernel.identifiers import ConversationId, RunId
@@ -76,9 +76,11 @@ def test_what_the_server_sends_has_the_fields_the_client_is_told(name: str, *, w
 @pytest.mark.parametrize("name", CONTROL_TYPES)
 def test_control_frames_have_the_fields_the_client_is_told(name: str) -> None:
     declared = dict(list_interfaces(write_vocabulary()))
-    told, payload = describe_control(build_example(CONTROL_TYPES[name], whole=True))
+    frame = encode_control(build_example(CONTROL_TYPES[name], whole=True), at=datetime.now(UTC))
 
-    assert told == name
+    assert frame["type"] == name
+    payload = frame["payload"]
+    assert isinstance(payload, dict)
     check_fields(payload, declared.get(f"{name.capitalize()}Payload", {}))
 
 

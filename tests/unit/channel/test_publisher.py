@@ -1,5 +1,6 @@
 """Events are numbered, kept before they are sent, and text is merged."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -15,7 +16,9 @@ from equerry.channel.events import (
     ToolEnd,
     UiAction,
 )
-from equerry.channel.publisher import MAX_TEXT_CHARS, TEXT_INTERVAL_S, Publisher
+from equerry.channel.publisher import HEARTBEAT_S, MAX_TEXT_CHARS, TEXT_INTERVAL_S, Publisher
+from equerry.channel.report import DeliveryOutcome
+from equerry.kernel.errors import Conflict, Unavailable
 from equerry.kernel.identifiers import (
     ConversationId,
     DocumentId,
@@ -34,17 +37,24 @@ from tests.fakes.clock import FixedClock
 class Recorder:
     """Keeps what happened, in order."""
 
-    def __init__(self, *, broken: bool = False) -> None:
+    def __init__(self, failure: Exception | None = None) -> None:
         self.happened: list[tuple[str, Envelope]] = []
-        self._broken = broken
+        self.beats: list[int] = []
+        self.failure = failure
 
-    def persist(self, envelope: Envelope) -> None:
-        if self._broken:
-            raise ConnectionError("the log is down")
+    def persist(self, envelope: Envelope) -> Envelope:
+        if self.failure is not None:
+            raise self.failure
         self.happened.append(("persist", envelope))
+        return envelope
 
-    def deliver(self, envelope: Envelope) -> None:
+    def deliver(self, envelope: Envelope) -> DeliveryOutcome:
         self.happened.append(("deliver", envelope))
+        return DeliveryOutcome(reached=1)
+
+    def beat(self, run_id: RunId, conversation_id: ConversationId, *, last_seq: int) -> None:
+        assert (run_id, conversation_id) == ("r", "c")
+        self.beats.append(last_seq)
 
     @property
     def delivered(self) -> list[Envelope]:
@@ -78,7 +88,7 @@ def test_every_envelope_is_kept_before_it_is_sent_and_numbered_without_gaps() ->
 
 
 def test_an_envelope_that_could_not_be_kept_is_not_sent_and_uses_no_number() -> None:
-    recorder = Recorder(broken=True)
+    recorder = Recorder(ConnectionError("the log is down"))
     writer = publisher(recorder)
 
     with pytest.raises(ConnectionError):
@@ -120,6 +130,133 @@ def test_text_that_waits_is_sent_by_flush() -> None:
     writer.flush()
 
     assert [envelope.payload["delta"] for envelope in recorder.delivered] == ["a", "b"]
+
+
+def test_text_is_shown_at_its_time_also_when_the_model_falls_silent() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.publish(Token(delta="The "))
+    clock.advance(TEXT_INTERVAL_S / 4)
+    writer.publish(Token(delta="end"))
+
+    due_in_s = writer.tick()
+    assert [envelope.payload["delta"] for envelope in recorder.delivered] == ["The "]
+    clock.advance(due_in_s)
+    writer.tick()
+
+    assert due_in_s == pytest.approx(TEXT_INTERVAL_S * 3 / 4)
+    assert [envelope.payload["delta"] for envelope in recorder.delivered] == ["The ", "end"]
+
+
+def test_whoever_keeps_time_is_told_when_text_begins_to_wait() -> None:
+    told: list[str] = []
+    writer = publisher(Recorder())
+    writer.on_text_waiting = lambda: told.append("waiting")
+
+    for word in ("at once ", "waits ", "joins it"):
+        writer.publish(Token(delta=word))
+
+    assert told == ["waiting"]
+
+
+def test_another_interval_is_kept_where_one_is_set() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.text_interval_s = 1.0
+    writer.publish(Token(delta="a"))
+    clock.advance(0.9)
+    writer.publish(Token(delta="b"))
+    assert len(recorder.delivered) == 1
+    clock.advance(0.1)
+
+    writer.tick()
+
+    assert len(recorder.delivered) == 2
+
+
+@pytest.mark.req("A-TURN-08")
+def test_a_live_run_that_says_nothing_beats_every_15_seconds_and_outside_its_log() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.publish(Step(stage="answering", label="Thinking"))
+
+    for _ in range(45):
+        writer.tick()
+        clock.advance(1)
+    writer.tick()
+
+    assert HEARTBEAT_S == 15
+    assert recorder.beats == [1, 1, 1]
+    assert writer.last_seq == 1
+    assert writer.report.envelopes == 1
+
+
+def test_whatever_is_sent_puts_the_next_heartbeat_off() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    for _ in range(10):
+        writer.publish(Step(stage="answering", label="Thinking"))
+        clock.advance(HEARTBEAT_S - 1)
+        writer.tick()
+
+    assert recorder.beats == []
+
+
+@pytest.mark.req("A-EVT-13")
+def test_after_done_nothing_is_sent_by_anybody() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.publish(Token(delta="a"))
+    writer.publish(Token(delta="b"))
+    writer.publish(Done(stop_reason="end_turn", usage=Usage()))
+
+    clock.advance(1_000)
+    writer.tick()
+
+    for late in (Token(delta="c"), Step(stage="answering", label="Late")):
+        with pytest.raises(ValueError, match="nothing may follow"):
+            writer.publish(late)
+    assert [envelope.type for envelope in recorder.delivered] == ["token", "token", "done"]
+    assert recorder.beats == []
+
+
+def test_another_writer_found_out_by_a_tick_ends_the_run_at_its_next_word() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.publish(Token(delta="a"))
+    writer.publish(Token(delta="b"))
+    recorder.failure = Conflict("another has written 2")
+    clock.advance(1)
+
+    with pytest.raises(Conflict):
+        writer.tick()
+    recorder.failure = None
+
+    with pytest.raises(Conflict, match="another has written 2"):
+        writer.publish(Token(delta="c"))
+    with pytest.raises(Conflict, match="another has written 2"):
+        writer.flush()
+    clock.advance(1_000)
+    writer.tick()
+    assert len(recorder.happened) == 2
+    assert recorder.beats == []
+
+
+def test_text_that_the_store_did_not_take_is_kept_and_sent_later_in_its_place() -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    writer.publish(Token(delta="a"))
+    writer.publish(Token(delta="b"))
+    recorder.failure = Unavailable("throttled")
+    clock.advance(1)
+    assert writer.tick() == pytest.approx(TEXT_INTERVAL_S)
+    writer.publish(Token(delta="c"))
+    recorder.failure = None
+
+    writer.publish(Step(stage="answering", label="On"))
+
+    assert [envelope.payload.get("delta") for envelope in recorder.delivered] == ["a", "bc", None]
+    assert [envelope.seq for envelope in recorder.delivered] == [1, 2, 3]
 
 
 @given(st.lists(st.text(min_size=1, max_size=9_000), max_size=6))
@@ -243,3 +380,53 @@ def test_a_ui_action_spreads_its_details() -> None:
         "ui_action",
         {"action": "navigate", "to": "/x"},
     )
+
+
+def _make(move: str, what: str, writer: Publisher, recorder: Recorder, clock: FixedClock) -> None:
+    match move:
+        case "text":
+            writer.publish(Token(delta=what))
+        case "event":
+            writer.publish(Step(stage="answering", label="On"))
+        case "flush":
+            writer.flush()
+        case "tick":
+            assert writer.tick() > 0
+        case "wait":
+            clock.advance(float(what))
+        case "store":
+            recorder.failure = Unavailable("throttled") if what == "down" else None
+
+
+Moves = st.lists(
+    st.one_of(
+        st.text(alphabet="abc⟦1⟧ü🙂", min_size=1, max_size=20).map(lambda text: ("text", text)),
+        st.sampled_from([("event", ""), ("flush", ""), ("tick", "")]),
+        st.sampled_from([0.001, 0.02, 0.04, 5.0, 16.0]).map(lambda seconds: ("wait", str(seconds))),
+        st.sampled_from([("store", "down"), ("store", "up")]),
+    ),
+    max_size=60,
+)
+
+
+@pytest.mark.req("F-ENV-06", "F-ENV-07")
+@given(Moves)
+def test_however_text_events_and_ticks_interleave_the_story_is_whole_and_in_order(
+    moves: list[tuple[str, str]],
+) -> None:
+    recorder, clock = Recorder(), FixedClock()
+    writer = publisher(recorder, clock)
+    for move, what in moves:
+        with suppress(Unavailable):
+            _make(move, what, writer, recorder, clock)
+    recorder.failure = None
+    writer.publish(Done(stop_reason="end_turn", usage=Usage()))
+    clock.advance(100)
+    writer.tick()
+
+    assert [envelope.seq for envelope in recorder.delivered] == list(range(1, writer.last_seq + 1))
+    deltas = [str(e.payload["delta"]) for e in recorder.delivered if e.type == "token"]
+    assert "".join(deltas) == "".join(what for move, what in moves if move == "text")
+    assert [e.type for e in recorder.delivered].index("done") == len(recorder.delivered) - 1
+    kept = [envelope for what, envelope in recorder.happened if what == "persist"]
+    assert kept == recorder.delivered

@@ -5,8 +5,11 @@ They share an envelope's header, with seq 0, and are never logged or replayed.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
-from equerry.channel.envelope import encode_fields
+from equerry.channel.envelope import encode_fields, encode_instant
+from equerry.channel.events import CONTRACT_VERSION
+from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.kernel.kinds import message
 
 
@@ -30,6 +33,14 @@ class Gap:
 
 @message
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """The run lives and has nothing new to say; `last_seq` is its newest event."""
+
+    last_seq: int
+
+
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pong:
     """The answer to a ping."""
 
@@ -43,11 +54,12 @@ class FrameRefused:
     message: str
 
 
-Control = Subscribed | Gap | Pong | FrameRefused
+Control = Subscribed | Gap | Heartbeat | Pong | FrameRefused
 
 CONTROL_TYPES: Mapping[str, type[Control]] = {
     "subscribed": Subscribed,
     "gap": Gap,
+    "heartbeat": Heartbeat,
     "pong": Pong,
     "refused": FrameRefused,
 }
@@ -55,6 +67,20 @@ CONTROL_TYPES: Mapping[str, type[Control]] = {
 _NAME_OF: Mapping[type, str] = {payload: name for name, payload in CONTROL_TYPES.items()}
 
 
-def describe_control(control: Control) -> tuple[str, dict[str, object]]:
-    """Return a control frame's name and its payload on the wire."""
-    return _NAME_OF[type(control)], encode_fields(asdict(control))
+def encode_control(
+    control: Control,
+    *,
+    at: datetime,
+    conversation_id: ConversationId | None = None,
+    run_id: RunId | None = None,
+) -> dict[str, object]:
+    """Return the JSON object that a reader receives."""
+    return {
+        "v": CONTRACT_VERSION,
+        "type": _NAME_OF[type(control)],
+        "runId": run_id,
+        "conversationId": conversation_id,
+        "seq": 0,
+        "at": encode_instant(at),
+        "payload": encode_fields(asdict(control)),
+    }

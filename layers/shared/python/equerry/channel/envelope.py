@@ -48,9 +48,14 @@ class Envelope:
             "runId": self.run_id,
             "conversationId": self.conversation_id,
             "seq": self.seq,
-            "at": self.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "at": encode_instant(self.at),
             "payload": dict(self.payload),
         }
+
+
+def encode_instant(at: datetime) -> str:
+    """Return an aware time as it stands on the wire: ISO 8601 in UTC, to the millisecond."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def describe_event(event: Event) -> tuple[str, dict[str, object]]:

@@ -1,16 +1,23 @@
 """Delivery of envelopes: into the log first, then to every socket that listens."""
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
 from json import dumps
+from typing import Literal
 
+from equerry.channel.control import Heartbeat, encode_control
 from equerry.channel.envelope import Envelope
+from equerry.channel.report import DeliveryOutcome
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
-from equerry.kernel.identifiers import ConnectionId
+from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
 from equerry.ports.delivery import ChannelPort, ConnectionGone, ConnectionPort, ReplayLogPort
 
 logger = logging.getLogger(__name__)
+
+Arrival = Literal["reached", "gone", "failed"]
+"""What became of one frame on its way to one socket."""
 
 
 def encode_frame(wire: dict[str, object]) -> str:
@@ -27,36 +34,50 @@ class DeliveryService:
     channel: ChannelPort
     clock: Clock
 
-    def persist(self, envelope: Envelope) -> None:
-        """Write to the replay log.
+    def persist(self, envelope: Envelope) -> Envelope:
+        """Write to the replay log; returns what was written.
 
         Raises:
             EnvelopeExists: another writer has the run.
         """
         self.log.append(envelope)
+        return envelope
 
-    def deliver(self, envelope: Envelope) -> None:
+    def deliver(self, envelope: Envelope) -> DeliveryOutcome:
         """Send to every valid subscriber; a reader that misses it asks the log."""
-        try:
-            subscribers = self.connections.list_subscribers(envelope.conversation_id, now=self.clock.now())
-        except Unavailable:
-            logger.warning("delivery_skipped", extra={"run_id": envelope.run_id, "seq": envelope.seq})
-            return
         frame = encode_frame(envelope.to_wire())
-        for connection_id in subscribers:
-            self.send_frame(connection_id, frame)
+        return self._send_all(envelope.run_id, envelope.conversation_id, frame)
 
-    def send_frame(self, connection_id: ConnectionId, frame: str) -> bool:
-        """Send one frame to one socket; False if it did not arrive, and a closed socket is forgotten."""
+    def beat(self, run_id: RunId, conversation_id: ConversationId, *, last_seq: int) -> None:
+        """Tell every valid subscriber that the run lives; neither logged nor counted."""
+        beat = encode_control(
+            Heartbeat(last_seq=last_seq),
+            at=self.clock.now(),
+            conversation_id=conversation_id,
+            run_id=run_id,
+        )
+        self._send_all(run_id, conversation_id, encode_frame(beat))
+
+    def send_frame(self, connection_id: ConnectionId, frame: str) -> Arrival:
+        """Send one frame to one socket; one that has closed is forgotten."""
         try:
             self.channel.send(connection_id, frame)
         except ConnectionGone:
             self._forget(connection_id)
-            return False
+            return "gone"
         except Unavailable:
             logger.warning("frame_not_sent", extra={"connection_id": connection_id})
-            return False
-        return True
+            return "failed"
+        return "reached"
+
+    def _send_all(self, run_id: RunId, conversation_id: ConversationId, frame: str) -> DeliveryOutcome:
+        try:
+            listeners = self.connections.list_subscribers(conversation_id, now=self.clock.now())
+        except Unavailable:
+            logger.warning("delivery_skipped", extra={"run_id": run_id})
+            return DeliveryOutcome(failed=1)
+        arrivals = Counter(self.send_frame(listener, frame) for listener in listeners)
+        return DeliveryOutcome(reached=arrivals["reached"], gone=arrivals["gone"], failed=arrivals["failed"])
 
     def _forget(self, connection_id: ConnectionId) -> None:
         try:

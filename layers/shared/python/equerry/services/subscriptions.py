@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from equerry.channel.control import Control, FrameRefused, Gap, Pong, Subscribed, describe_control
-from equerry.channel.events import CONTRACT_VERSION
+from equerry.channel.control import Control, FrameRefused, Gap, Pong, Subscribed, encode_control
 from equerry.domain.conversations import Run
 from equerry.domain.principal import Principal
 from equerry.kernel.clock import Clock
@@ -147,7 +146,7 @@ class SubscriptionService:
             gap = Gap(after=after, next=found.gap_next)
             self._send(connection_id, gap, run.conversation_id, run.run_id)
         return all(
-            self.delivery.send_frame(connection_id, encode_frame(envelope.to_wire()))
+            self.delivery.send_frame(connection_id, encode_frame(envelope.to_wire())) == "reached"
             for envelope in found.envelopes
         )
 
@@ -158,15 +157,5 @@ class SubscriptionService:
         conversation_id: ConversationId | None = None,
         run_id: RunId | None = None,
     ) -> None:
-        kind, payload = describe_control(control)
-        at = self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        frame = {
-            "v": CONTRACT_VERSION,
-            "type": kind,
-            "runId": run_id,
-            "conversationId": conversation_id,
-            "seq": 0,
-            "at": at,
-            "payload": payload,
-        }
+        frame = encode_control(control, at=self.clock.now(), conversation_id=conversation_id, run_id=run_id)
         self.delivery.send_frame(connection_id, encode_frame(frame))
