@@ -12,13 +12,13 @@ from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.channel.events import CitationRef
 from equerry.domain.conversations import (
     Conversation,
-    ModelChoice,
     Run,
     RunEnd,
     ToolAction,
     TranscriptMessage,
 )
 from equerry.domain.principal import Scope
+from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, DocumentId, MessageId, PassageId, RunId, ToolCallId
 from equerry.kernel.usage import Usage

@@ -6,7 +6,6 @@ from threading import RLock
 
 from equerry.domain.conversations import (
     Conversation,
-    ModelChoice,
     Run,
     RunEnd,
     ToolAction,
@@ -14,6 +13,7 @@ from equerry.domain.conversations import (
     derive_title,
 )
 from equerry.domain.principal import Scope
+from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
 from equerry.ports.interactions import ArtifactSummary, Interaction

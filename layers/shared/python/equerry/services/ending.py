@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
-from equerry.domain.conversations import ModelChoice, Run, RunEnd
+from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
 from equerry.domain.leases import Lease, LeaseLost
+from equerry.engine.model import ModelChoice
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, describe_failure
 from equerry.kernel.kinds import result
