@@ -15,6 +15,7 @@ from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
 from equerry.adapters.fixture.script import Pause, ScriptedRound, replay
+from equerry.channel.timekeeping import keep_time
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import RoundEnd, TextDelta, ToolCallReady, ToolSpec
 from equerry.engine.tool import ToolOutcome
@@ -118,7 +119,8 @@ def _build_world(clients: AwsClients) -> World:
         "connections": DynamoConnectionAdapter(dynamo, tables["connections"]),
         "queue": SqsQueueAdapter(clients.sqs, url),
     }
-    world = World(script=replay(_rounds()), build_tools=lambda *_: (Search(),), **stand_ins)
+    script = replay(_rounds())
+    world = World(script=script, build_tools=lambda *_: (Search(),), keep_time=keep_time, **stand_ins)
     admissions: Any = DynamoAdmissionAdapter(
         dynamo, leases=leases, usage=tables["usage"], clock=clock, jitter=lambda: 0.5
     )

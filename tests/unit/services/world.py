@@ -4,6 +4,7 @@ import itertools
 import json
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,8 @@ from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import Script, replay, say
 from equerry.channel.envelope import Envelope
 from equerry.channel.marker import Marker
+from equerry.channel.publisher import Publisher
+from equerry.channel.timekeeping import KeepTime
 from equerry.domain.evidence import Evidence
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
@@ -106,6 +109,11 @@ def _no_tools(_profile: Profile, _scope: Scope, _evidence: Evidence, _nonce: str
     return ()
 
 
+def _keep_no_time(_publisher: Publisher) -> AbstractContextManager[None]:
+    """Time stands still, so that effects come in one order."""
+    return nullcontext()
+
+
 @dataclass
 class World:
     """Stores that outlive every process, and services as one process has them."""
@@ -125,6 +133,7 @@ class World:
     switch: MemorySwitchAdapter = field(default_factory=MemorySwitchAdapter)
     fate: Mortality = field(default_factory=Mortality)
     entry_fate: Mortality = field(default_factory=Mortality)
+    keep_time: KeepTime = _keep_no_time
 
     def __post_init__(self) -> None:
         self.model = FixtureModelAdapter(self.clock, script=self.script)
@@ -208,6 +217,7 @@ class World:
             new_nonce=lambda: NONCE,
             limits=self.limits,
             clock=self.clock,
+            keep_time=self.keep_time,
         )
         return RunService(
             runs=runs,

@@ -61,6 +61,11 @@ class Publisher:
     _over: bool = False
     _failure: BaseException | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether every later call will raise; known at once, also while another thread is sending."""
+        return self._failure is not None
+
     def publish(self, event: Event, *, before_delivery: Callable[[], None] = lambda: None) -> None:
         """Publish one event, after any text that waits.
 

@@ -1,11 +1,14 @@
 """Keeps time for a publisher, in one thread beside the run."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Event, Thread
 from typing import Protocol
 
 from equerry.channel.publisher import Publisher
+
+KeepTime = Callable[[Publisher], AbstractContextManager[None]]
+"""Keeps time for a publisher while the block runs."""
 
 
 class Alarm(Protocol):
@@ -22,20 +25,19 @@ class Alarm(Protocol):
 def keep_time(
     publisher: Publisher,
     *,
-    on_failure: Callable[[], None] = lambda: None,
     alarm: Alarm | None = None,
 ) -> Iterator[None]:
     """Send a publisher's text and heartbeats when they are due, while the block runs.
 
-    A failure is raised by the publisher's next call, so that it ends the run as it would have there.
+    A failure is raised by the publisher's next call, so that it ends the run as it would have there; a run
+    that waits for something else looks at `Publisher.has_failed`.
 
     Args:
-        on_failure: called once, in the timekeeper's thread, for a run that waits for something else.
         alarm: waits; a `threading.Event` unless a test decides the time.
     """
     over, alarm = Event(), alarm or Event()
     publisher.on_text_waiting = alarm.set
-    thread = Thread(target=_run, args=(publisher, over, alarm, on_failure), name="timekeeper", daemon=True)
+    thread = Thread(target=_run, args=(publisher, over, alarm), name="timekeeper", daemon=True)
     thread.start()
     try:
         yield
@@ -45,7 +47,7 @@ def keep_time(
         thread.join()
 
 
-def _run(publisher: Publisher, over: Event, alarm: Alarm, on_failure: Callable[[], None]) -> None:
+def _run(publisher: Publisher, over: Event, alarm: Alarm) -> None:
     try:
         while True:
             alarm.clear()
@@ -54,4 +56,3 @@ def _run(publisher: Publisher, over: Event, alarm: Alarm, on_failure: Callable[[
             alarm.wait(publisher.tick())
     except BaseException as failure:  # noqa: BLE001  # it is the run's, which hears of it at its next call
         publisher.fail(failure)
-        on_failure()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from equerry.channel.events import Step
+from equerry.channel.timekeeping import KeepTime, keep_time
 from equerry.domain.composition import compose_prompt, compose_thread, fit_history
 from equerry.domain.conversations import Run, accept_run
 from equerry.domain.evidence import Evidence
@@ -46,6 +47,7 @@ class AnswerService:
     new_nonce: Callable[[], str]
     limits: TurnLimits
     clock: Clock
+    keep_time: KeepTime = keep_time
 
     def answer(self, run: Run, pulse: Pulse) -> None:
         """Run to the end and say so; a failure ends the run with an error and `done` like any other end.
@@ -55,7 +57,8 @@ class AnswerService:
         """
         narrator = self.endings.open_narrator(run, pulse.lease)
         try:
-            ending = self._play(run, pulse, narrator)
+            with self.keep_time(narrator.publisher):
+                ending = self._play(run, pulse, narrator)
         except (LeaseLost, EnvelopeExists):
             raise
         except EquerryError as foreseen:  # before the loop, which ends by itself when the model fails
@@ -85,7 +88,11 @@ class AnswerService:
             self.transcripts.list_messages(scope, run.conversation_id, limit=seen),
             tokens=assistant.limits.input_tokens // HISTORY_SHARE,
         )
-        loop = RunLoop(stream_round=self.model.stream, clock=self.clock, should_stop=pulse.should_stop)
+        loop = RunLoop(
+            stream_round=self.model.stream,
+            clock=self.clock,
+            should_stop=lambda: pulse.should_stop() or narrator.publisher.has_failed,
+        )
         outcome = loop.run(assistant, compose_thread(history, nonce=nonce), narrator)
         return Ending(
             stop=outcome.stop,
