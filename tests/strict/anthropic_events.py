@@ -1,67 +1,20 @@
-"""What the strict Anthropic server can be told to stream, fault or not."""
+"""Messages as the strict Anthropic server streams them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from tests.strict.replies import (
+    Drop,
+    Event,
+    Failure,
+    Finish,
+    Item,
+    Json,
+    Raw,
+    Reply,
+    Stall,
+    Stream,
+    Then,
+)
 
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A named event with its JSON."""
-
-    name: str
-    data: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Bytes as they are, legal or not."""
-
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """Nothing for a while; with `pings`, nothing but pings."""
-
-    seconds: float
-    pings: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """The socket dies."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The body ends cleanly, whatever is missing from it."""
-
-
-Item = Event | Raw | Stall | Drop | Finish
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """HTTP 200 and these items; ends cleanly after the last."""
-
-    items: tuple[Item, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An error status."""
-
-    status: int
-    kind: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    message: str = "something about the prompt"
-
-
-Reply = Stream | Failure | Drop
-"""`Drop` in place of a reply closes the socket before any byte."""
+__all__ = ["Drop", "Event", "Failure", "Finish", "Item", "Json", "Raw", "Reply", "Stall", "Stream", "Then"]
 
 USAGE: Json = {
     "input_tokens": 11,

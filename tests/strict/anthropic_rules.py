@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Json = dict[str, Any]
+from tests.strict.replies import Illegal, Json, require
 
 VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 FIELDS = frozenset(
@@ -26,15 +25,12 @@ FIELDS = frozenset(
 )
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _MOST_CACHE_MARKS = 4
-
-
-class Illegal(Exception):
-    """The request breaks a rule; the message is what the API would say."""
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    _require(VERSION.fullmatch(headers.get("anthropic-version", "")), "anthropic-version: header is required")
-    _require(headers.get("content-type") == "application/json", "content-type: must be application/json")
+    require(VERSION.fullmatch(headers.get("anthropic-version", "")), "anthropic-version: header is required")
+    require(headers.get("content-type") == "application/json", "content-type: must be application/json")
 
 
 def check_body(body: object, *, signatures: frozenset[str] = frozenset(), paused: bool = False) -> None:
@@ -45,86 +41,84 @@ def check_body(body: object, *, signatures: frozenset[str] = frozenset(), paused
     if not isinstance(body, dict):
         raise Illegal("the body must be a JSON object")
     for name in body:
-        _require(name in FIELDS, f"{name}: Extra inputs are not permitted")
-    _require(isinstance(body.get("model"), str) and body["model"].strip(), "model: Field required")
+        require(name in FIELDS, f"{name}: Extra inputs are not permitted")
+    require(isinstance(body.get("model"), str) and body["model"].strip(), "model: Field required")
     limit = body.get("max_tokens")
-    _require(isinstance(limit, int) and limit >= 1, "max_tokens: must be at least 1")
+    require(isinstance(limit, int) and limit >= 1, "max_tokens: must be at least 1")
     _check_system(body.get("system"))
     _check_tools(body)
     _check_thinking(body)
     _check_messages(body, signatures=signatures, paused=paused)
     marks = _count_marks(body)
-    _require(marks <= _MOST_CACHE_MARKS, f"at most 4 blocks may have cache_control, got {marks}")
+    require(marks <= _MOST_CACHE_MARKS, f"at most 4 blocks may have cache_control, got {marks}")
 
 
 def _check_system(system: object) -> None:
     if system is None:
         return
     blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
-    _require(isinstance(blocks, list) and blocks, "system: must not be empty")
+    require(isinstance(blocks, list) and blocks, "system: must not be empty")
     assert isinstance(blocks, list)
     for block in blocks:
-        _require(block.get("type") == "text", "system: only text blocks")
-        _require(block["text"].strip(), "system: text content blocks must be non-empty")
+        require(block.get("type") == "text", "system: only text blocks")
+        require(block["text"].strip(), "system: text content blocks must be non-empty")
 
 
 def _check_tools(body: Json) -> None:
     tools = body.get("tools", [])
-    _require("tools" not in body or tools, "tools: must not be empty")
+    require("tools" not in body or tools, "tools: must not be empty")
     names = [tool.get("name", "") for tool in tools]
-    _require(len(names) == len(set(names)), "tools: Tool names must be unique")
+    require(len(names) == len(set(names)), "tools: Tool names must be unique")
     for tool in tools:
-        _require(_NAME.fullmatch(tool.get("name", "")), "tools.name: must match ^[a-zA-Z0-9_-]{1,128}$")
-        _require(
-            tool.get("input_schema", {}).get("type") == "object", "tools.input_schema: must be an object"
-        )
+        require(_NAME.fullmatch(tool.get("name", "")), "tools.name: must match ^[a-zA-Z0-9_-]{1,128}$")
+        require(tool.get("input_schema", {}).get("type") == "object", "tools.input_schema: must be an object")
     choice = body.get("tool_choice")
     if choice is None:
         return
-    _require(tools, "tool_choice: may only be specified while providing tools")
-    _require(choice.get("type") in ("auto", "any", "tool", "none"), "tool_choice.type: unknown")
+    require(tools, "tool_choice: may only be specified while providing tools")
+    require(choice.get("type") in ("auto", "any", "tool", "none"), "tool_choice.type: unknown")
     if choice["type"] == "tool":
-        _require(choice.get("name") in names, "tool_choice.name: no such tool")
+        require(choice.get("name") in names, "tool_choice.name: no such tool")
 
 
 def _check_thinking(body: Json) -> None:
     kind = body.get("thinking", {}).get("type")
-    _require(kind in (None, "adaptive", "disabled"), f"thinking.type.{kind} is not supported for this model")
+    require(kind in (None, "adaptive", "disabled"), f"thinking.type.{kind} is not supported for this model")
     forced = body.get("tool_choice", {}).get("type") in ("any", "tool")
-    _require(not (kind == "adaptive" and forced), "Thinking may not be enabled when a tool is forced")
+    require(not (kind == "adaptive" and forced), "Thinking may not be enabled when a tool is forced")
 
 
 def _check_messages(body: Json, *, signatures: frozenset[str], paused: bool) -> None:
     messages = body.get("messages")
-    _require(isinstance(messages, list) and messages, "messages: at least one message is required")
+    require(isinstance(messages, list) and messages, "messages: at least one message is required")
     assert isinstance(messages, list)
     open_calls: list[str] = []
     seen: set[str] = set()
     for index, message in enumerate(messages):
         role = "user" if index % 2 == 0 else "assistant"
-        _require(message.get("role") == role, f"messages.{index}: roles must alternate, expected {role}")
+        require(message.get("role") == role, f"messages.{index}: roles must alternate, expected {role}")
         blocks = _read_blocks(message, index)
         given = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        _require(given == open_calls, f"messages.{index}: tool_result {given} does not answer {open_calls}")
+        require(given == open_calls, f"messages.{index}: tool_result {given} does not answer {open_calls}")
         kinds = [block["type"] for block in blocks]
         first = kinds[: len(given)]
-        _require(set(first) <= {"tool_result"}, f"messages.{index}: tool_result blocks must come first")
+        require(set(first) <= {"tool_result"}, f"messages.{index}: tool_result blocks must come first")
         for block in blocks:
             _check_block(block, role, index, signatures)
         open_calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        _require(not seen & set(open_calls), f"messages.{index}: `tool_use` ids must be unique")
+        require(not seen & set(open_calls), f"messages.{index}: `tool_use` ids must be unique")
         seen |= set(open_calls)
     uses_tools = bool(seen)
-    _require(not uses_tools or body.get("tools"), "tools: required when messages hold tool blocks")
+    require(not uses_tools or body.get("tools"), "tools: required when messages hold tool blocks")
     last = messages[-1]["role"]
-    _require(last == "user" or paused, "the conversation must end with a user message")
-    _require(not open_calls, f"`tool_use` ids were found without `tool_result` blocks: {open_calls}")
+    require(last == "user" or paused, "the conversation must end with a user message")
+    require(not open_calls, f"`tool_use` ids were found without `tool_result` blocks: {open_calls}")
 
 
 def _read_blocks(message: Json, index: int) -> list[Json]:
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    _require(isinstance(blocks, list) and blocks, f"messages.{index}: must have non-empty content")
+    require(isinstance(blocks, list) and blocks, f"messages.{index}: must have non-empty content")
     assert isinstance(blocks, list)
     return blocks
 
@@ -133,19 +127,26 @@ def _check_block(block: Json, role: str, index: int, signatures: frozenset[str])
     where = f"messages.{index}"
     match block["type"]:
         case "text":
-            _require(block["text"].strip(), f"{where}: text content blocks must contain non-whitespace text")
+            require(block["text"].strip(), f"{where}: text content blocks must contain non-whitespace text")
+        case "image":
+            require(role == "user", f"{where}: images are only the user's")
+            require(block["source"]["media_type"] in _PICTURES, f"{where}: image media type")
+            require(block["source"]["data"], f"{where}: image data must not be empty")
+        case "document":
+            require(role == "user", f"{where}: documents are only the user's")
+            require(block["source"]["url"].startswith("https://"), f"{where}: document url must be https")
         case "tool_use":
-            _require(role == "assistant", f"{where}: `tool_use` blocks are only the assistant's")
-            _require(_NAME.fullmatch(block["name"]), f"{where}: tool_use.name is malformed")
-            _require(isinstance(block["input"], dict), f"{where}: tool_use.input must be an object")
+            require(role == "assistant", f"{where}: `tool_use` blocks are only the assistant's")
+            require(_NAME.fullmatch(block["name"]), f"{where}: tool_use.name is malformed")
+            require(isinstance(block["input"], dict), f"{where}: tool_use.input must be an object")
         case "tool_result":
-            _require(role == "user", f"{where}: `tool_result` blocks are only the user's")
-            _require(str(block["content"]).strip(), f"{where}: tool_result content must not be blank")
+            require(role == "user", f"{where}: `tool_result` blocks are only the user's")
+            require(str(block["content"]).strip(), f"{where}: tool_result content must not be blank")
         case "thinking":
-            _require(role == "assistant", f"{where}: `thinking` blocks are only the assistant's")
-            _require(block.get("signature") in signatures, f"{where}: Invalid `signature` in thinking")
+            require(role == "assistant", f"{where}: `thinking` blocks are only the assistant's")
+            require(block.get("signature") in signatures, f"{where}: Invalid `signature` in thinking")
         case "server_tool_use" | "redacted_thinking":
-            _require(role == "assistant", f"{where}: `{block['type']}` blocks are only the assistant's")
+            require(role == "assistant", f"{where}: `{block['type']}` blocks are only the assistant's")
         case unknown:
             raise Illegal(f"{where}: Input tag '{unknown}' is not expected")
 
@@ -156,8 +157,3 @@ def _count_marks(entry: object) -> int:
     if not isinstance(entry, dict):
         return 0
     return ("cache_control" in entry) + sum(map(_count_marks, entry.values()))
-
-
-def _require(holds: object, message: str) -> None:
-    if not holds:
-        raise Illegal(message)
