@@ -18,7 +18,7 @@ from equerry.adapters.fixture.script import Pause, ScriptedRound, replay
 from equerry.channel.timekeeping import keep_time
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import RoundEnd, TextDelta, ToolCallReady, ToolSpec
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.identifiers import ToolCallId
 from equerry.kernel.usage import Usage
 from equerry.runtime.clock import SystemClock
@@ -62,6 +62,7 @@ class Search:
     """Stands for retrieval, which runs in the function and the database."""
 
     label = "Searching"
+    effect: ToolEffect = "read"
     spec = ToolSpec(name="search", description="Searches.", input_schema={"type": "object"})
 
     def run(self, _arguments: Mapping[str, object]) -> ToolOutcome:

@@ -17,7 +17,7 @@ from equerry.engine.model import (
 )
 from equerry.engine.run_loop import LoopEvent, RunLoop, RunOutcome, TextProduced, ToolFinished, ToolSkipped
 from equerry.engine.thread import Thread
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.identifiers import ToolCallId
 from equerry.kernel.usage import Usage
@@ -29,6 +29,7 @@ class EchoTool:
     """Answers with its argument; breaks when told to."""
 
     label = "Echoing"
+    effect: ToolEffect = "read"
     spec = ToolSpec(name="echo", description="Say it back", input_schema={"type": "object"})
 
     def __init__(self, clock: FixedClock | None = None) -> None:

@@ -10,7 +10,7 @@ from equerry.domain.evidence import Evidence
 from equerry.domain.limits import TurnLimits
 from equerry.domain.rates import RateLimited
 from equerry.engine.model import ModelRequest, RoundEnd, TextDelta, ToolSpec
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
 from equerry.kernel.usage import Usage
 from equerry.ports.metrics import MetricName, TurnShape
@@ -191,6 +191,7 @@ class Find:
     """A tool that finds a passage, or only does something."""
 
     label = "Looking"
+    effect: ToolEffect = "read"
     spec = ToolSpec(name="look", description="Looks.", input_schema={"type": "object"})
 
     def __init__(self, evidence: Evidence, *, finds: bool) -> None:

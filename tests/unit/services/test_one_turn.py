@@ -8,7 +8,7 @@ from equerry.adapters.fixture.script import call, fail, replay, say
 from equerry.domain.leases import TurnInProgress
 from equerry.domain.profiles import UnknownProfile
 from equerry.engine.model import TextDelta, ToolSpec
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, Refused, TooLarge, Unavailable
 from equerry.ports.model import ModelUnavailable
 
@@ -246,6 +246,7 @@ class Lookup:
     """A tool that finds one thing."""
 
     label = "Looking it up"
+    effect: ToolEffect = "read"
     spec = ToolSpec(name="look", description="Look", input_schema={"type": "object"})
 
     def run(self, _arguments: Mapping[str, object]) -> ToolOutcome:

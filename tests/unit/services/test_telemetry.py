@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from equerry.adapters.fixture.script import call, fail, replay, say
 from equerry.engine.model import ToolSpec
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.usage import Usage
 from equerry.ports.model import ModelUnavailable
 from equerry.services.telemetry import describe_completion
@@ -48,6 +48,7 @@ class Look:
     """Searches, or fails."""
 
     label = "Looking it up"
+    effect: ToolEffect = "read"
     spec = ToolSpec(name="look", description="Looks.", input_schema={"type": "object"})
 
     def __init__(self, *, works: bool = True) -> None:

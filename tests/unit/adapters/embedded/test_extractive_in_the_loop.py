@@ -17,7 +17,7 @@ from equerry.domain.passage_format import render_passages
 from equerry.engine.assistant import Assistant
 from equerry.engine.model import Prompt, ToolSpec
 from equerry.engine.run_loop import RunLoop, RunOutcome
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.identifiers import MessageId, RunId
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,6 +56,10 @@ class Search:
     @property
     def label(self) -> str:
         return "Searching the documents"
+
+    @property
+    def effect(self) -> ToolEffect:
+        return "read"
 
     def run(self, arguments: Mapping[str, object]) -> ToolOutcome:
         self.queries.append(arguments["query"])

@@ -1,6 +1,6 @@
 """An assistant made ready for one turn: instructions, tools and bounds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from equerry.engine.model import Prompt, ToolSpec
 from equerry.engine.tool import Tool
@@ -16,6 +16,9 @@ class LoopLimits:
         rounds: model calls, at least 1; the last one may not call tools, so that it answers.
         tool_calls: tool executions in all.
         wall_s: seconds from the first round to the last.
+        first_chunk_s: how long the model may say nothing before it begins a round, the adapter's retries
+            included.
+        inter_chunk_s: how long it may say nothing later; the adapters' own bounds are tighter and know more.
         round_output_tokens: output allowance of one round.
         input_tokens: cumulative input of the run.
         output_tokens: cumulative output of the run.
@@ -24,16 +27,17 @@ class LoopLimits:
     rounds: int = 8
     tool_calls: int = 20
     wall_s: float = 240.0
+    first_chunk_s: float = 120.0
+    inter_chunk_s: float = 60.0
     round_output_tokens: int = 2048
     input_tokens: int = 150_000
     output_tokens: int = 8_000
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "wall_s", "round_output_tokens", "input_tokens", "output_tokens"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.tool_calls < 0:
-            raise ValueError(f"tool_calls must be >= 0, got {self.tool_calls}")
+        for limit in fields(self):
+            amount = getattr(self, limit.name)
+            if amount < 0 or (amount == 0 and limit.name != "tool_calls"):
+                raise ValueError(f"{limit.name} must be positive, got {amount}")
 
 
 @value

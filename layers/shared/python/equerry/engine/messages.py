@@ -23,11 +23,17 @@ class TextBlock:
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallBlock:
-    """The model asks for a tool; `arguments` is what it sent, not yet validated."""
+    """The model asks for a tool.
+
+    Attributes:
+        arguments: what it sent, not yet validated.
+        problem: why what it sent cannot be read; the call is then answered with this and not run.
+    """
 
     call_id: ToolCallId
     tool: str
     arguments: Mapping[str, object]
+    problem: str | None = None
 
 
 @value

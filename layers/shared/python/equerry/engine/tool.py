@@ -7,13 +7,19 @@ from typing import Literal, Protocol
 from equerry.engine.model import ToolSpec
 from equerry.kernel.kinds import result
 
-ToolFailure = Literal["unknown_tool", "invalid_arguments", "failed", "skipped"]
+ToolEffect = Literal["read", "write"]
+"""What a call leaves behind: nothing, or something that outlives the turn.
+
+Reads of one round may run side by side. A write runs alone, and never once the turn was stopped.
+"""
+ToolFailure = Literal["unknown_tool", "invalid_arguments", "failed", "skipped", "unfinished"]
 """Why a call did not do what was asked.
 
 unknown_tool       there is no such tool in this turn
 invalid_arguments  it was not run: its arguments do not fit
 failed             it ran, and did not work
 skipped            it was not run: the turn was stopped, or had used all its calls
+unfinished         the turn was stopped while it ran: nobody knows how it ended
 """
 
 
@@ -42,8 +48,8 @@ class ToolOutcome:
 class Tool(Protocol):
     """One tool, already bound to the principal of the turn.
 
-    `run` never raises for bad arguments or a foreseen failure: it answers with `ok=False`, which the
-    model can react to.
+    `run` is given arguments that fit the specification's schema. It answers a foreseen failure with
+    `ok=False`, which the model can react to. Reads of one turn run at once, in several threads.
     """
 
     @property
@@ -52,6 +58,11 @@ class Tool(Protocol):
     @property
     def label(self) -> str:
         """What is happening while it runs, for the person watching: "Searching the documents"."""
+        ...
+
+    @property
+    def effect(self) -> ToolEffect:
+        """Whether it only reads."""
         ...
 
     def run(self, arguments: Mapping[str, object]) -> ToolOutcome: ...

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from equerry.engine.model import ToolSpec
-from equerry.engine.tool import ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.packs.docs.passages import MAX_QUERY_CHARS, PassageFinder
 
 _SPEC = ToolSpec(
@@ -37,6 +37,7 @@ class SearchDocsTool:
     finder: PassageFinder
     spec: ToolSpec = _SPEC
     label: str = "Searching the documents"
+    effect: ToolEffect = "read"
 
     def run(self, arguments: Mapping[str, object]) -> ToolOutcome:
         """See Tool."""
