@@ -53,7 +53,7 @@ def _cors(config: StageConfig) -> apigw.CorsPreflightOptions | None:
     return apigw.CorsPreflightOptions(
         allow_origins=list(config.allowed_origins),
         allow_methods=[apigw.CorsHttpMethod.GET, apigw.CorsHttpMethod.POST, apigw.CorsHttpMethod.DELETE],
-        allow_headers=["authorization", "content-type", "idempotency-key", "traceparent"],
+        allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id", "traceparent"],
         expose_headers=["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
         max_age=Duration.hours(1),
     )

@@ -96,8 +96,10 @@ class Api:
             "isBase64Encoded": isinstance(text, bytes),
         }
         answer = self._app(event, SimpleNamespace())
-        content = json.loads(answer["body"]) if answer["body"] else None
-        return answer["statusCode"], content, {k.lower(): v for k, v in answer["headers"].items()}
+        received = {k.lower(): v for k, v in answer["headers"].items()}
+        is_text = received.get("content-type", "").startswith("text/")
+        content = answer["body"] if is_text else json.loads(answer["body"] or "null")
+        return answer["statusCode"], content, received
 
 
 @pytest.fixture

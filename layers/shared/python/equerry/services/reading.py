@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from equerry.channel.marker import Marker
 from equerry.domain.conversations import Run, TranscriptMessage
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
@@ -14,6 +15,8 @@ from equerry.services.replaying import Replay, ReplayService
 
 MAX_WAIT_S = 25.0
 """Below the gateway's 29 seconds, with room for the answer itself."""
+FOLLOW_S = 20.0
+"""The same, with room for a log that is long to read."""
 _POLL_S = 0.4
 
 
@@ -59,6 +62,28 @@ class RunReadingService:
             NotFound: unknown, or not this scope's.
         """
         return self.replays.replay(self.runs.fetch_run(scope, run_id), after=after)
+
+    def follow_envelopes(self, scope: Scope, run_id: RunId, *, after: int) -> tuple[Run, Replay]:
+        """Return a run, and what the log has of it after `after`.
+
+        Waits up to 20 s while there is nothing, unless there will be nothing more.
+
+        Raises:
+            NotFound: unknown, or not this scope's.
+        """
+        run = self.runs.fetch_run(scope, run_id)
+        if self.recovery.settle_orphan(scope, run):
+            run = self.runs.fetch_run(scope, run_id)
+        found = self.replays.replay(run, after=after)
+        if not (found.envelopes or found.gap_next or found.is_whole(after)):
+            self._wait_for_more(Marker(run_id, after))
+            found = self.replays.replay(run, after=after)
+        return run, found
+
+    def _wait_for_more(self, marker: Marker) -> None:
+        deadline_s = self.clock.monotonic_s() + FOLLOW_S
+        while self.clock.monotonic_s() < deadline_s and not self.log.read(marker, limit=1):
+            self.clock.sleep(_POLL_S)
 
     def _wait(self, run_id: RunId, deadline_s: float) -> bool:
         """Wait for the run's last envelope; False when the time is up. The log is cheap to ask."""

@@ -9,8 +9,11 @@ from equerry.kernel.clock import Clock
 from equerry.kernel.identifiers import RunId
 from equerry.kernel.kinds import result
 from equerry.ports.delivery import ReplayLogPort
+from equerry.services.delivery import encode_frame
 
 REPLAY_PAGE = 500
+MAX_PAGE_BYTES = 4_000_000
+"""A function's answer may have six million, and what JSON adds to it."""
 
 
 @result
@@ -30,6 +33,10 @@ class Replay:
     last_seq: int
     has_more: bool
 
+    def is_whole(self, after: int) -> bool:
+        """Whether a reader that has everything up to `after` has the whole run, its `done` included."""
+        return self.ended and not self.envelopes and after >= self.last_seq
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayService:
@@ -40,7 +47,7 @@ class ReplayService:
 
     def replay(self, run: Run, *, after: int) -> Replay:
         """Return a stretch of a run the caller has already been allowed to read."""
-        page = self.log.read(Marker(run.run_id, after), limit=REPLAY_PAGE)
+        page = _cut_page(self.log.read(Marker(run.run_id, after), limit=REPLAY_PAGE))
         ended = run.status == "ended"
         last_seq = max(run.last_seq, self.last_seq_of(run.run_id))
         if page:
@@ -65,3 +72,13 @@ class ReplayService:
         """Return the seq of a run's newest envelope, 0 if the log has none."""
         last = self.log.find_last(run_id)
         return last.seq if last else 0
+
+
+def _cut_page(page: tuple[Envelope, ...]) -> tuple[Envelope, ...]:
+    """Return as many envelopes from the front as one answer can carry, and at least one of several."""
+    size = 0
+    for index, envelope in enumerate(page):
+        size += len(encode_frame(envelope.to_wire()).encode())
+        if size > MAX_PAGE_BYTES and index > 0:
+            return page[:index]
+    return page

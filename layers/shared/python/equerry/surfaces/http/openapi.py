@@ -83,7 +83,13 @@ def _build_responses(route: Route) -> dict[str, object]:
     success: dict[str, object] = {"description": route.summary}
     if route.answer is not None:
         success["content"] = _content("application/json", route.answer)
+    elif route.media_type is not None:
+        kind = "object" if route.media_type == "application/json" else "string"
+        success["content"] = {route.media_type: {"schema": {"type": kind}}}
     responses: dict[str, object] = {str(route.status): success}
+    if route.otherwise is not None:
+        status, when = route.otherwise
+        responses[str(status)] = {"description": when}
     for status in sorted({*_common_failures(route), *route.failures}):
         responses[str(status)] = {
             "description": _DESCRIPTIONS[status],

@@ -11,6 +11,7 @@ from equerry.services.turns import TurnService
 from equerry.surfaces.http.admin_routes import AdminRoutes, ShowActivity
 from equerry.surfaces.http.conversation_routes import ConversationRoutes
 from equerry.surfaces.http.document_routes import DocumentRoutes
+from equerry.surfaces.http.event_stream_routes import EventStreamRoutes
 from equerry.surfaces.http.openapi import build_contract
 from equerry.surfaces.http.routing import Route
 from equerry.surfaces.http.run_routes import RunRoutes
@@ -50,6 +51,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         tickets=services.tickets,
         websocket_url=deployment.websocket_url,
     )
+    streams = EventStreamRoutes(reading=services.reading)
     service = ServiceRoutes(
         version=deployment.version,
         commit=deployment.commit,
@@ -63,6 +65,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
     routes = (
         *conversations.build(),
         *runs.build(),
+        *streams.build(),
         *documents.build(),
         *admin.build(),
         *service.build(),

@@ -31,6 +31,8 @@ class Route:
         path: below the prefix, with parameters in braces.
         handle: decodes, calls one service, encodes.
         failures: statuses beyond those that every route has.
+        media_type: of an answer that is no model; its body is described in words alone.
+        otherwise: a second success, without a body: its status, and when.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -44,5 +46,7 @@ class Route:
     query: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
     failures: tuple[int, ...] = ()
+    media_type: str | None = None
+    otherwise: tuple[int, str] | None = None
     authenticated: bool = True
     documented: bool = True

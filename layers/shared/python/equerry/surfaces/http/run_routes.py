@@ -24,6 +24,9 @@ from equerry.surfaces.http.models import (
 )
 from equerry.surfaces.http.routing import Parameter, Route
 
+MOST_SEQ = 1_000_000
+"""No run comes near it; anything above is no seq of ours."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRoutes:
@@ -84,14 +87,14 @@ class RunRoutes:
 
     def fetch(self, request: HttpRequest) -> HttpAnswer:
         """GET /runs/{runId}?wait=."""
-        wait_s = _read_count(request, "wait", most=int(MAX_WAIT_S))
-        view = self.reading.fetch_view(request.principal.scope, _run_id(request), wait_s=wait_s)
+        wait_s = read_count(request.query.get("wait", "0"), name="wait", most=int(MAX_WAIT_S))
+        view = self.reading.fetch_view(request.principal.scope, read_run_id(request), wait_s=wait_s)
         return HttpAnswer(status=200, body=_encode_run(view))
 
     def list_envelopes(self, request: HttpRequest) -> HttpAnswer:
         """GET /runs/{runId}/envelopes?after=."""
-        after = _read_count(request, "after", most=1_000_000)
-        found = self.reading.read_envelopes(request.principal.scope, _run_id(request), after=after)
+        after = read_count(request.query.get("after", "0"), name="after", most=MOST_SEQ)
+        found = self.reading.read_envelopes(request.principal.scope, read_run_id(request), after=after)
         gap = None if found.gap_next is None else GapAnswer(after=after, next=found.gap_next)
         answer = ReplayAnswer(
             envelopes=[EnvelopeAnswer.model_validate(envelope.to_wire()) for envelope in found.envelopes],
@@ -103,7 +106,7 @@ class RunRoutes:
 
     def cancel(self, request: HttpRequest) -> HttpAnswer:
         """POST /runs/{runId}/cancel."""
-        run = self.turns.cancel(request.principal.scope, _run_id(request))
+        run = self.turns.cancel(request.principal.scope, read_run_id(request))
         return HttpAnswer(status=202, body=CancelAnswer(run_id=run.run_id, status=run.status))
 
     def issue_ticket(self, request: HttpRequest) -> HttpAnswer:
@@ -115,12 +118,13 @@ class RunRoutes:
         return HttpAnswer(status=201, body=answer, headers={"cache-control": "no-store"})
 
 
-def _run_id(request: HttpRequest) -> RunId:
+def read_run_id(request: HttpRequest) -> RunId:
+    """Return the run of the path; InvalidInput if it is no identifier."""
     return parse_identifier(RunId, request.path["runId"], name="runId")
 
 
-def _read_count(request: HttpRequest, name: str, *, most: int) -> int:
-    text = request.query.get(name, "0")
+def read_count(text: str, *, name: str, most: int) -> int:
+    """Return a whole number from 0 to `most`; InvalidInput, which names the field, for anything else."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= most):
         raise InvalidInput(f"{name} must be a whole number from 0 to {most}, got {text[:40]!r}", field=name)
     return int(text)
