@@ -1,9 +1,8 @@
 """What a stage can be told: the typed configuration every construct reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
-
-from equerry.domain.limits import TurnLimits
 
 ModelProvider = Literal["extractive", "anthropic", "fixture"]
 Architecture = Literal["arm64", "x86_64"]
@@ -123,7 +122,7 @@ class LocalConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageConfig:
-    """One deployment of the whole system."""
+    """One deployment of the whole system; `turns` is what it states of TurnLimits, by name."""
 
     stage: str
     region: str
@@ -136,7 +135,7 @@ class StageConfig:
     auth: AuthConfig
     model: ModelConfig
     limits: LimitsConfig
-    turns: TurnLimits
+    turns: Mapping[str, int]
     alarms: AlarmsConfig
     site: SiteConfig | None
     local: LocalConfig | None

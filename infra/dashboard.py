@@ -100,7 +100,7 @@ class Dashboard(Construct):
         hits = self._metric("CacheHitRatePct", cloudwatch.Stats.AVERAGE)
         self._row(
             _graph("Tokens", self._metric("TokensSpent", _SUM), right=hits),
-            _graph("Removed by retention", self._metric("RetentionPurged", _SUM)),
+            _graph("Upkeep", *self._counts("RetentionPurged", "SwitchUnparseable")),
         )
 
     def _counts(self, *names: MetricName) -> list[cloudwatch.Metric]:

@@ -1,5 +1,6 @@
-"""What a stage says of a turn's limits; whatever it leaves out is the committed default."""
+"""What a stage says of a turn's limits; the rest is the deployment's override, or the committed default."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 from equerry.domain.limits import TurnLimits
@@ -9,14 +10,12 @@ from infra.reading import Reader
 _MOST = 10**12
 
 
-def load_turn_limits(table: Reader) -> TurnLimits:
-    """Read the table `[turns]`; problems are the table's."""
-    found = {
-        field.name: table.integer(field.name, low=1, high=_MOST, default=getattr(TurnLimits(), field.name))
-        for field in fields(TurnLimits)
-    }
+def load_turn_limits(table: Reader) -> Mapping[str, int]:
+    """Read what the table `[turns]` states, by the names of TurnLimits; problems are the table's."""
+    read = {field.name: table.optional_integer(field.name, low=1, high=_MOST) for field in fields(TurnLimits)}
+    stated = {name: amount for name, amount in read.items() if amount is not None}
     try:
-        return TurnLimits(**found)
+        TurnLimits(**stated)
     except ValueError as problem:
         table.refuse("floor_tokens", str(problem))
-        return TurnLimits()
+    return stated

@@ -1,10 +1,13 @@
 """What other stacks and people look up, under /equerry/<stage>/."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
+from equerry.adapters.aws.switches import LEVELS
+from equerry.domain.switches import NOTHING_OFF, NamedLevel
 
 from infra.config import StageConfig
 
@@ -27,25 +30,51 @@ class Parameters(Construct):
             )
 
 
-class AssistantSwitch(Construct):
-    """Stops new turns within 30 s when its value is set to "false"; a deployment leaves that as it is."""
+class Switches(Construct):
+    """What an operator changes without a deployment, which leaves the values as they are.
+
+    The ladder of intervention, one parameter a level, and the override of a turn's limits.
+    """
 
     def __init__(self, scope: Construct, id: str, *, config: StageConfig) -> None:
         super().__init__(scope, id)
-        self._parameter = ssm.StringParameter(
+        base = f"/equerry/{config.stage}"
+        enabled = ssm.StringParameter(
             self,
             "Parameter",
-            parameter_name=f"/equerry/{config.stage}/assistant-enabled",
+            parameter_name=f"{base}/assistant-enabled",
             string_value="true",
             allowed_pattern="true|false",
             description='"false" stops new turns within 30 seconds; "true" lets them begin again',
         )
-        self.name = self._parameter.parameter_name
+        levels = [self._level(level, f"{base}/off/{level}") for level in LEVELS]
+        limits = ssm.StringParameter(
+            self,
+            "Limits",
+            parameter_name=f"{base}/turn-limits",
+            string_value="{}",
+            description="A JSON object of limits that the stage does not state; read when a function starts",
+        )
+        self._parameters = (enabled, *levels, limits)
+        self.variables: dict[str, Any] = {
+            "assistant_enabled_ssm_parameter": enabled.parameter_name,
+            "assistant_off_ssm_prefix": f"{base}/off",
+            "turn_limits_ssm_parameter": limits.parameter_name,
+        }
 
     def grant_read(self, grantee: iam.IGrantable) -> None:
-        """Read the switch, alone and in a batch."""
+        """Read each, alone and in a batch."""
         iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["ssm:GetParameter", "ssm:GetParameters"],
-            resource_arns=[self._parameter.parameter_arn],
+            resource_arns=[parameter.parameter_arn for parameter in self._parameters],
+        )
+
+    def _level(self, level: NamedLevel, name: str) -> ssm.StringParameter:
+        return ssm.StringParameter(
+            self,
+            f"Off{level.capitalize()}",
+            parameter_name=name,
+            string_value=NOTHING_OFF,
+            description=f"What is off on the level {level}: names with commas between them, or {NOTHING_OFF}",
         )

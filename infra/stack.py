@@ -124,6 +124,7 @@ class EquerryStack(Stack):
         alarms.watch_functions(functions)
         alarms.watch_apis(at.http, at.sockets)
         alarms.watch_turns(at.queue.queue)
+        alarms.watch_switches()
         alarms.watch_dead_letters(dead)
         waiting = {
             "Turns": at.queue.queue,

@@ -21,7 +21,7 @@ from infra.database import Database
 from infra.functions import Platform, PythonFunction
 from infra.http_api import HttpApi
 from infra.models import grant_model_key
-from infra.parameters import AssistantSwitch
+from infra.parameters import Switches
 from infra.tables import Tables
 from infra.turn_queue import TurnQueue
 from infra.uploads import Uploads
@@ -49,6 +49,7 @@ class Turns(Construct):
         super().__init__(scope, id)
         self._platform = platform
         self._resources = resources
+        self._switches = Switches(self, "AssistantSwitch", config=platform.config)
         self.http = self._http(build)
         self.websocket = self._websocket()
         self.worker = self._worker()
@@ -56,7 +57,6 @@ class Turns(Construct):
 
     def _http(self, build: Build) -> lambda_.Function:
         at, config = self._resources, self._platform.config
-        switch = AssistantSwitch(self, "AssistantSwitch", config=config)
         http = PythonFunction(
             self,
             "Http",
@@ -83,11 +83,11 @@ class Turns(Construct):
                 websocket_url=at.sockets.url,
                 websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
-                assistant_enabled_ssm_parameter=switch.name,
+                **self._switches.variables,
                 **limit_variables(config.turns),
             ),
         ).function
-        switch.grant_read(http)
+        self._switches.grant_read(http)
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)
         at.queue.grant_hand_off(http)
@@ -135,6 +135,7 @@ class Turns(Construct):
         ).function
         at.database.runtime.grant_read(worker)
         at.tables.grant_run_turns(worker)
+        self._switches.grant_read(worker)
         at.sockets.grant_publish(worker)
         grant_model_key(worker, self._platform.config)
         worker.add_event_source(
@@ -194,5 +195,6 @@ class Turns(Construct):
             model_secret_arn=config.model.secret_arn,
             model_base_url=config.model.base_url,
             profiles_path=f"{config.data_path}/profiles",
+            **self._switches.variables,
             **limit_variables(config.turns),
         )

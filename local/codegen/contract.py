@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from equerry.runtime.http import build_services, describe_deployment
+from equerry.runtime.parameters import build_switch, open_parameters
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.surfaces.http.openapi import build_contract
@@ -24,9 +25,9 @@ def build_offline_routes() -> tuple[Route, ...]:
     """Return every route of the API, over adapters that were never asked for anything."""
     os.environ.setdefault("AWS_DEFAULT_REGION", REGION)  # a client is made for a region, used or not
     settings = build_offline_settings()
-    return build_routes(
-        build_services(settings, build_turn_parts(settings)), describe_deployment(settings, {})
-    )
+    parts = build_turn_parts(settings)
+    switch = build_switch(settings, open_parameters(), parts.metrics)
+    return build_routes(build_services(settings, parts, switch), describe_deployment(settings, {}))
 
 
 def build_offline_settings() -> HttpSettings:

@@ -113,6 +113,13 @@ def test_a_turn_that_is_older_than_a_worker_may_take_rings(stage: SynthesisedSta
     assert alarm["Threshold"] > stage.functions()["worker.handler.handle"]["Timeout"]
 
 
+def test_a_switch_that_says_nothing_rings(stage: SynthesisedStage) -> None:
+    (alarm,) = alarms_on(stage, "Equerry", "SwitchUnparseable")
+
+    assert dimensions_of(alarm) == {"stage": stage.config.stage}
+    assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
+
+
 @pytest.mark.req("A-ALARM-03")
 def test_every_alarm_tells_one_topic_when_it_starts_and_when_it_is_over(stage: SynthesisedStage) -> None:
     (topic,) = stage.of_type("AWS::SNS::Topic")

@@ -1,6 +1,7 @@
 """Each function may call what its adapters call, on what it owns, and nothing else."""
 
 import pytest
+from equerry.adapters.aws.switches import LEVELS
 
 from tests.infra.stages import SynthesisedStage, as_list
 
@@ -28,6 +29,7 @@ CONSUME = {
 LEASES = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
 SECRET = "secretsmanager:GetSecretValue"
 PUBLISH = "execute-api:ManageConnections"
+READERS_OF_SWITCHES = {"turn.http.handle", "worker.handler.handle"}
 ALLOWED = {
     "turn.http.handle": {
         *LEASES,
@@ -50,7 +52,15 @@ ALLOWED = {
         SECRET,
         PUBLISH,
     },
-    "worker.handler.handle": {*LEASES, *CONSUME, "dynamodb:Query", SECRET, PUBLISH},
+    "worker.handler.handle": {
+        *LEASES,
+        *CONSUME,
+        "dynamodb:Query",
+        "ssm:GetParameter",
+        "ssm:GetParameters",
+        SECRET,
+        PUBLISH,
+    },
     "worker.reaper.handle": {*LEASES, "dynamodb:Scan", "dynamodb:Query", SECRET, PUBLISH},
     "indexer.handler.handle": {*CONSUME, "s3:GetObject", "s3:ListBucket", SECRET},
     "retention.handler.handle": {"s3:DeleteObject", "s3:DeleteObjectVersion", "s3:ListBucket", SECRET},
@@ -129,12 +139,41 @@ def test_publishing_is_bound_to_posts_on_the_stage(stage: SynthesisedStage) -> N
 
 
 @pytest.mark.req("A-SSM-09")
-def test_the_entry_point_reads_its_switch_and_no_other_parameter(stage: SynthesisedStage) -> None:
+def test_those_that_read_switches_read_them_alone_and_in_a_batch_and_nothing_else(
+    stage: SynthesisedStage,
+) -> None:
+    readers = set()
     for handler in stage.functions():
         for statement in stage.statements_of(handler):
             if "ssm:GetParameter" in as_list(statement["Action"]):
-                assert handler == "turn.http.handle"
+                readers.add(handler)
                 assert "ssm:GetParameters" in as_list(statement["Action"])
-                assert "AssistantSwitch" in str(statement["Resource"])
-    variables = stage.functions()["turn.http.handle"]["Environment"]["Variables"]
-    assert "AssistantSwitch" in str(variables["ASSISTANT_ENABLED_SSM_PARAMETER"])
+                assert all("AssistantSwitch" in str(one) for one in as_list(statement["Resource"]))
+
+    assert readers == READERS_OF_SWITCHES
+
+
+@pytest.mark.req("A-SSM-09", "A-SSM-08")
+@pytest.mark.parametrize("handler", sorted(READERS_OF_SWITCHES))
+def test_a_function_may_read_each_parameter_that_its_variables_lead_to(
+    stage: SynthesisedStage, handler: str
+) -> None:
+    variables = stage.functions()[handler]["Environment"]["Variables"]
+    declared = stage.of_type("AWS::SSM::Parameter")
+    led_to = {
+        name
+        for name, parameter in declared.items()
+        if variables["ASSISTANT_ENABLED_SSM_PARAMETER"] == {"Ref": name}
+        or variables["TURN_LIMITS_SSM_PARAMETER"] == {"Ref": name}
+        or parameter["Name"].startswith(variables["ASSISTANT_OFF_SSM_PREFIX"] + "/")
+    }
+    allowed = {
+        name
+        for statement in stage.statements_of(handler)
+        if "ssm:GetParameters" in as_list(statement["Action"])
+        for name in declared
+        if f"'{name}'" in str(statement["Resource"])
+    }
+
+    assert len(led_to) == 2 + len(LEVELS)
+    assert allowed == led_to

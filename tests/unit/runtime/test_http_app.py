@@ -53,6 +53,7 @@ class Api:
                 uploads=MemoryUploadAdapter(world.clock),
                 pipeline_version="1",
             ),
+            read_switches=world.switch.read,
             show_activity=ActivityScreen(activity=MemoryActivityAdapter(world.store)).show,
         )
         deployment = Deployment(
@@ -261,6 +262,8 @@ def test_what_needs_no_token(api: Api) -> None:
         "contractVersion": 1,
         "defaultProfile": "docs",
         "enabled": True,
+        "organisationEnabled": None,
+        "profileEnabled": None,
     }
     assert api("GET", "/openapi.json", token=None)[0] == 200
 

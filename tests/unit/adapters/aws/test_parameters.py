@@ -5,45 +5,25 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
-from equerry.adapters.aws.parameters import RETRY_S, Parameter, ParameterReader, ParameterSwitchAdapter
+from equerry.adapters.aws.parameters import RETRY_S, Parameter, ParameterReader
+from equerry.adapters.aws.switches import ParameterSwitchAdapter
+from equerry.domain.switches import NamedLevel, Switches
 from equerry.runtime.http import build_http_app
-from equerry.runtime.parameters import build_switch, open_parameters
-from equerry.runtime.settings import HttpSettings
+from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
+from equerry.runtime.settings import HttpSettings, LimitSettings, WorkerSettings
 
 from tests.contract.aws_backends import start_aws
 from tests.fakes.clock import FixedClock
-from tests.unit.architecture.source import list_identifiers, list_modules
+from tests.fakes.metrics import MemoryMetricAdapter
+from tests.scripted_ssm import ScriptedSsm
+from tests.unit.architecture.source import list_identifiers, list_imports, list_modules
 
 NAME = "/equerry/test/assistant-enabled"
-
-
-class ScriptedSsm:
-    """SSM that says what it was told to, and counts who asked."""
-
-    def __init__(self, **values: str) -> None:
-        self.values: dict[str, str | Exception] = dict(values)
-        self.asked: list[tuple[str, ...]] = []
-        self.out = False
-
-    def get_parameter(self, **asked: Any) -> dict[str, Any]:
-        self._hear(asked["Name"])
-        if asked["Name"] not in self.values:
-            raise ClientError({"Error": {"Code": "ParameterNotFound", "Message": ""}}, "GetParameter")
-        return {"Parameter": {"Name": asked["Name"], "Value": self.values[asked["Name"]]}}
-
-    def get_parameters(self, **asked: Any) -> dict[str, Any]:
-        self._hear(*asked["Names"])
-        found = [{"Name": name, "Value": self.values[name]} for name in asked["Names"] if name in self.values]
-        return {"Parameters": found}
-
-    def _hear(self, *names: str) -> None:
-        self.asked.append(names)
-        if self.out:
-            raise EndpointConnectionError(endpoint_url="https://ssm.invalid")
+PREFIX = "/equerry/test/off"
+LEVELS: tuple[NamedLevel, ...] = get_args(NamedLevel)
 
 
 class FrozenClock(FixedClock):
@@ -57,10 +37,16 @@ def reader(ssm: ScriptedSsm, clock: FixedClock | None = None) -> ParameterReader
     return ParameterReader(cast("Any", ssm), clock or FixedClock())
 
 
+def open_switch(ssm: ScriptedSsm, clock: FixedClock | None = None, **how: Any) -> ParameterSwitchAdapter:
+    """Return the switch of one process, with the platform's parameter unless told otherwise."""
+    usual: dict[str, Any] = {"name": NAME, "metrics": MemoryMetricAdapter()}
+    return ParameterSwitchAdapter(reader(ssm, clock), **usual | how)
+
+
 @pytest.mark.req("A-KILL-04")
 def test_a_switch_is_read_once_in_30_seconds() -> None:
     ssm, clock = ScriptedSsm(**{NAME: "true"}), FixedClock()
-    switch = ParameterSwitchAdapter(reader(ssm, clock), name=NAME)
+    switch = open_switch(ssm, clock)
     for _ in range(30):
         assert switch.is_on()
         clock.advance(0.99)
@@ -71,10 +57,11 @@ def test_a_switch_is_read_once_in_30_seconds() -> None:
     assert len(ssm.asked) == 2
 
 
+@pytest.mark.req("A-SSM-07", "F-INC-03")
 @pytest.mark.parametrize("freeze_s", [30, 86_400, -5])
 def test_a_container_that_was_frozen_reads_before_it_uses(freeze_s: float) -> None:
     ssm, clock = ScriptedSsm(**{NAME: "true"}), FrozenClock()
-    switch = ParameterSwitchAdapter(reader(ssm, clock), name=NAME)
+    switch = open_switch(ssm, clock)
     assert switch.is_on()
 
     ssm.values[NAME] = "false"
@@ -83,10 +70,61 @@ def test_a_container_that_was_frozen_reads_before_it_uses(freeze_s: float) -> No
     assert not switch.is_on()
 
 
+@pytest.mark.req("F-INC-03")
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("freeze_s", [30, 86_400, -5])
+def test_a_container_that_was_frozen_reads_every_level_before_it_uses_it(
+    level: NamedLevel, freeze_s: float
+) -> None:
+    ssm, clock = ScriptedSsm(**{f"{PREFIX}/{name}": "-" for name in LEVELS}), FrozenClock()
+    switch = open_switch(ssm, clock, prefix=PREFIX)
+    before = switch.read()
+
+    ssm.values[f"{PREFIX}/{level}"] = "this"
+    clock.freeze(freeze_s)
+
+    assert before == Switches()
+    assert switch.read() == Switches(**{f"{level}s": frozenset({"this"})})  # type: ignore[arg-type]  # a field a level
+
+
+def test_all_levels_are_one_call_in_30_seconds_however_often_they_are_asked() -> None:
+    ssm, clock = ScriptedSsm(**{NAME: "true"}), FixedClock()
+    switch = open_switch(ssm, clock, prefix=PREFIX)
+    for _ in range(29):
+        switch.read()
+        switch.is_on()
+        clock.advance(1)
+
+    assert [len(names) for names in ssm.asked] == [1 + len(LEVELS)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(NAME, "flase"), (f"{PREFIX}/tool", "one two"), (f"{PREFIX}/model", '["one"]')]
+)
+def test_a_setting_that_says_nothing_is_counted_at_every_reading_until_it_is_mended(
+    name: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ssm, clock, metrics = ScriptedSsm(**{name: text}), FixedClock(), MemoryMetricAdapter()
+    switch = open_switch(ssm, clock, prefix=PREFIX, metrics=metrics)
+
+    for _ in range(3):
+        assert [switch.read() for _ in range(4)] == [Switches()] * 4
+        clock.advance(30)
+
+    assert metrics.list_amounts("SwitchUnparseable") == [1, 1, 1]
+    assert "switch_unparseable" in caplog.text
+
+    ssm.values[name] = "true" if name == NAME else "-"
+    switch.read()
+    clock.advance(30)
+    switch.read()
+    assert metrics.list_amounts("SwitchUnparseable") == [1, 1, 1]
+
+
 @pytest.mark.req("A-KILL-06")
 def test_an_outage_of_ssm_keeps_what_was_said_last_and_is_not_asked_at_every_turn() -> None:
     ssm, clock = ScriptedSsm(**{NAME: "false"}), FixedClock()
-    switch = ParameterSwitchAdapter(reader(ssm, clock), name=NAME)
+    switch = open_switch(ssm, clock)
     assert not switch.is_on()
     ssm.out = True
     clock.advance(30)
@@ -108,7 +146,7 @@ def test_ssm_that_never_answered_leaves_it_on() -> None:
     ssm = ScriptedSsm()
     ssm.out = True
 
-    assert ParameterSwitchAdapter(reader(ssm), name=NAME).is_on()
+    assert open_switch(ssm).is_on()
 
 
 @pytest.mark.req("A-KILL-03")
@@ -118,13 +156,13 @@ def test_ssm_that_never_answered_leaves_it_on() -> None:
 def test_what_the_environment_states_goes_before_the_parameter(stated: str, on: bool) -> None:
     ssm = ScriptedSsm(**{NAME: "false" if on else "true"})
 
-    assert ParameterSwitchAdapter(reader(ssm), stated=stated, name=NAME).is_on() is on
+    assert open_switch(ssm, stated=stated).is_on() is on
     assert ssm.asked == []
 
 
 @pytest.mark.req("A-KILL-03")
 def test_with_neither_it_is_on() -> None:
-    assert ParameterSwitchAdapter(reader(ScriptedSsm())).is_on()
+    assert open_switch(ScriptedSsm(), name=None).is_on()
 
 
 @pytest.mark.req("A-SSM-02")
@@ -168,17 +206,51 @@ def test_what_cannot_be_loaded_is_read_when_it_is_used() -> None:
     assert parameters.find_text(Parameter(name="a", kept_s=30)) == "1"
 
 
-@pytest.mark.req("A-SSM-08")
-def test_every_parameter_of_the_request_path_is_loaded_before_the_first_request() -> None:
-    named = [field.name for field in fields(HttpSettings) if field.name.endswith("_ssm_parameter")]
-    required: dict[str, Any] = {f.name: "x" for f in fields(HttpSettings) if f.default is MISSING}
-    settings = HttpSettings(**required | {name: f"/parameter/{name}" for name in named})
-    switch = build_switch(settings, reader(ScriptedSsm()))
+class EavesdroppingSsm(ScriptedSsm):
+    """SSM that has every parameter."""
 
-    preloaded = {parameter.name for parameter in switch.list_parameters()}
+    def get_parameters(self, **asked: Any) -> dict[str, Any]:
+        self.asked.append(tuple(asked["Names"]))
+        return {"Parameters": [{"Name": name, "Value": "-"} for name in asked["Names"]]}
 
+
+@pytest.mark.req("A-SSM-08", "A-SSM-04")
+@pytest.mark.parametrize("settings_of", [HttpSettings, WorkerSettings])
+def test_every_parameter_of_the_request_path_is_loaded_in_one_call_before_the_first_request(
+    settings_of: type[LimitSettings],
+) -> None:
+    ssm = EavesdroppingSsm()
+    parameters = reader(ssm)
+    settings, named = fill_settings(settings_of)
+    switch = build_switch(settings, parameters, MemoryMetricAdapter())
+
+    parameters.preload(list_parameters(settings, switch))
+    switch.read()
+    build_limits(settings, parameters)
+
+    (loaded,) = ssm.asked
     assert named
-    assert preloaded == {f"/parameter/{name}" for name in named}
+    assert all(any(name.startswith(start) for name in loaded) for start in named)
+
+
+def fill_settings(settings_of: type[LimitSettings]) -> tuple[LimitSettings, list[str]]:
+    """Return settings that name every parameter they can, and the names or their beginnings."""
+    names = [f.name for f in fields(settings_of) if f.name.endswith(("_ssm_parameter", "_ssm_prefix"))]
+    required: dict[str, Any] = {f.name: "x" for f in fields(settings_of) if f.default is MISSING}
+    named = {name: f"/parameter/{name}" for name in names}
+    return settings_of(**required, **cast("Any", named)), list(named.values())
+
+
+@pytest.mark.req("A-SSM-08")
+def test_a_parameter_is_named_only_where_it_is_also_listed_for_loading() -> None:
+    naming = {
+        module.name
+        for module in list_modules()
+        if "equerry.adapters.aws.parameters" in list_imports(module.tree)
+        and "Parameter" in list_identifiers(module.tree)
+    }
+
+    assert naming == {"equerry.adapters.aws.switches", "equerry.runtime.parameters"}
 
 
 @pytest.mark.req("A-SSM-01")
@@ -189,6 +261,7 @@ def test_all_reads_of_ssm_go_through_the_one_reader_of_the_process() -> None:
     assert readers == {
         "equerry.adapters.aws.clients",
         "equerry.adapters.aws.parameters",
+        "equerry.adapters.aws.switches",
         "equerry.runtime.parameters",
     }
     assert open_parameters() is open_parameters()

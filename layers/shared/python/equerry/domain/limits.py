@@ -1,8 +1,10 @@
-"""The one table of a deployment's limits; the environment may override each, and nothing else states them."""
+"""The one table of a deployment's limits; the environment and an override may each change it, and nothing else."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from json import JSONDecodeError, loads
 
-from equerry.kernel.kinds import value
+from equerry.kernel.kinds import result, value
 
 
 @value
@@ -47,3 +49,50 @@ class TurnLimits:
     def turn_tokens(self) -> int:
         """A full reservation."""
         return self.turn_input_tokens + self.turn_output_tokens
+
+
+@result
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedLimits:
+    """The limits that hold, and why some of an override do not; each reason names what it is about."""
+
+    limits: TurnLimits
+    refused: tuple[str, ...] = ()
+
+
+def resolve_limits(stated: Mapping[str, int], override: str | None) -> ResolvedLimits:
+    """Return the limits of a deployment: what is stated, else the override, else what is committed.
+
+    Args:
+        stated: by the names of TurnLimits.
+        override: a JSON object of the same names, of which any that is no limit is refused and the rest hold.
+
+    Raises:
+        ValueError: what is stated is no limit.
+    """
+    TurnLimits(**stated)
+    chosen, refused = _read_override(override)
+    try:
+        return ResolvedLimits(limits=TurnLimits(**chosen | dict(stated)), refused=refused)
+    except ValueError as problem:
+        return ResolvedLimits(limits=TurnLimits(**stated), refused=(*refused, str(problem)))
+
+
+def _read_override(text: str | None) -> tuple[dict[str, int], tuple[str, ...]]:
+    try:
+        found = loads(text or "{}")
+    except JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        return {}, ("the override must be a JSON object",)
+    known = {field.name for field in fields(TurnLimits)}
+    chosen: dict[str, int] = {}
+    refused: list[str] = []
+    for name, amount in found.items():
+        if name not in known:
+            refused.append(f"there is no limit {name!r}")
+        elif isinstance(amount, bool) or not isinstance(amount, int) or amount <= 0:
+            refused.append(f"{name} must be a whole number above 0, got {amount!r}")
+        else:
+            chosen[name] = amount
+    return chosen, tuple(refused)

@@ -15,6 +15,7 @@ MetricName = Literal[
     "RateLimited",
     "BudgetExhausted",
     "RetentionPurged",
+    "SwitchUnparseable",
 ]
 """Turns             turns that ended, however they ended
 TurnErrors        of these, those that ended with an error or were interrupted
@@ -27,6 +28,7 @@ Refusals          turns a model or provider declined to answer
 RateLimited       turns refused because somebody asked too often
 BudgetExhausted   turns refused because the tokens of the window are spent
 RetentionPurged   conversations and passages a sweep removed
+SwitchUnparseable readings of a switch that say nothing, so that it does nothing
 """
 
 TurnShape = Literal["context", "retrieval", "tools"]

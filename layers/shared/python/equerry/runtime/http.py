@@ -16,9 +16,10 @@ from equerry.adapters.postgres.search import PostgresPassageAdapter
 from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.ports.interrupts import InterruptPort
+from equerry.ports.switches import SwitchPort
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
-from equerry.runtime.parameters import build_switch, open_parameters
+from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
@@ -40,14 +41,15 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
     """
     settings = HttpSettings.from_env(environ)
     parts = build_turn_parts(settings)
-    open_parameters().preload(build_switch(settings, open_parameters()).list_parameters())
+    switch = build_switch(settings, open_parameters(), parts.metrics)
+    open_parameters().preload(list_parameters(settings, switch))
     identity = JwksIdentityAdapter(
         jwks_url=settings.auth_jwks_url,
         issuer=settings.auth_issuer,
         audience=settings.auth_audience,
         clock=parts.clock,
     )
-    routes = build_routes(build_services(settings, parts), describe_deployment(settings, environ))
+    routes = build_routes(build_services(settings, parts, switch), describe_deployment(settings, environ))
     return HttpApp(routes, identity)
 
 
@@ -62,7 +64,7 @@ def describe_deployment(settings: HttpSettings, environ: Mapping[str, str]) -> D
     )
 
 
-def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
+def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort) -> HttpServices:
     """Wire the use cases; nothing connects before its first use."""
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     recovery = parts.build_recovery(interrupts, parts.build_admissions(settings))
@@ -71,25 +73,29 @@ def build_services(settings: HttpSettings, parts: TurnParts) -> HttpServices:
     )
     return HttpServices(
         conversations=_build_conversations(settings, parts, recovery),
-        turns=_build_turns(settings, parts, interrupts, recovery),
+        turns=_build_turns(settings, parts, interrupts, recovery, switch),
         reading=reading,
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
         documents=_build_documents(settings, parts),
+        read_switches=switch.read,
         show_activity=ActivityScreen(activity=PostgresActivityAdapter(parts.database)).show,
     )
 
 
 def _build_turns(
-    settings: HttpSettings, parts: TurnParts, interrupts: InterruptPort, recovery: RecoveryService
+    settings: HttpSettings,
+    parts: TurnParts,
+    interrupts: InterruptPort,
+    recovery: RecoveryService,
+    switch: SwitchPort,
 ) -> TurnService:
     admissions = parts.build_admissions(settings)
-    switch = build_switch(settings, open_parameters())
     guard = AdmissionService(
         admissions=admissions,
         leases=parts.leases,
         runs=parts.runs,
         recovery=recovery,
-        limits=settings.turn_limits,
+        limits=build_limits(settings, open_parameters()),
         metrics=parts.metrics,
         clock=parts.clock,
     )

@@ -10,6 +10,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from pydantic import BaseModel
 
+from equerry.domain.principal import Principal
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
 from equerry.ports.identity import IdentityPort
 from equerry.runtime.observability import logger
@@ -65,7 +66,7 @@ class HttpApp:
     def _decode(self, route: Route, path: dict[str, str], reference: str) -> HttpRequest:
         event = self._resolver.current_event
         headers = {name.lower(): text for name, text in event.headers.items()}
-        caller = self._identity.verify(read_bearer(headers)) if route.authenticated else None
+        caller = self._find_caller(route, headers)
         query = {name: read_text(text, name=name) for name, text in event.query_string_parameters.items()}
         return HttpRequest(
             path=path,
@@ -75,6 +76,16 @@ class HttpApp:
             request_id=reference,
             caller=caller,
         )
+
+    def _find_caller(self, route: Route, headers: Mapping[str, str]) -> Principal | None:
+        if route.authenticated:
+            return self._identity.verify(read_bearer(headers))
+        if not route.recognises or "authorization" not in headers:
+            return None
+        try:
+            return self._identity.verify(read_bearer(headers))
+        except EquerryError:  # whoever they are, what needs no token is answered
+            return None
 
     def _answer_unknown(self, _failure: Exception) -> Response[Any]:
         event = self._resolver.current_event

@@ -1,6 +1,7 @@
 """What each function reads from its environment; infra sets it through `to_env` and no other way."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from equerry.domain.limits import TurnLimits
@@ -8,58 +9,60 @@ from equerry.domain.switches import SWITCH_KEPT_S
 from equerry.kernel.kinds import value
 from equerry.runtime.environment import Environment
 
-_DEFAULT = TurnLimits()
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterSettings(Environment):
+    """Where a function finds what an operator may change without a deployment."""
+
+    assistant_enabled: str | None = None
+    assistant_enabled_ssm_parameter: str | None = None
+    assistant_enabled_kept_s: float = SWITCH_KEPT_S
+    assistant_off_ssm_prefix: str | None = None
+    turn_limits_ssm_parameter: str | None = None
 
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LimitSettings(Environment):
-    """What the environment says of the limits; each is the committed default unless it is set."""
+class LimitSettings(ParameterSettings):
+    """What the environment says of the limits; None is the override's, or the committed default."""
 
-    assistant_message_chars: int = _DEFAULT.message_chars
-    assistant_user_turns_per_minute: int = _DEFAULT.user_turns_per_minute
-    assistant_organisation_turns_per_minute: int = _DEFAULT.organisation_turns_per_minute
-    assistant_daily_tokens: int = _DEFAULT.daily_tokens
-    assistant_turn_input_tokens: int = _DEFAULT.turn_input_tokens
-    assistant_turn_output_tokens: int = _DEFAULT.turn_output_tokens
-    assistant_floor_tokens: int = _DEFAULT.floor_tokens
-    assistant_max_tool_rounds: int = _DEFAULT.tool_rounds
-    assistant_max_tokens: int = _DEFAULT.round_tokens
-    assistant_max_tool_calls: int = _DEFAULT.tool_calls
-    assistant_history_max_messages: int = _DEFAULT.history_messages
+    assistant_message_chars: int | None = None
+    assistant_user_turns_per_minute: int | None = None
+    assistant_organisation_turns_per_minute: int | None = None
+    assistant_daily_tokens: int | None = None
+    assistant_turn_input_tokens: int | None = None
+    assistant_turn_output_tokens: int | None = None
+    assistant_floor_tokens: int | None = None
+    assistant_max_tool_rounds: int | None = None
+    assistant_max_tokens: int | None = None
+    assistant_max_tool_calls: int | None = None
+    assistant_history_max_messages: int | None = None
 
     @property
-    def turn_limits(self) -> TurnLimits:
-        """The table that services read.
-
-        Raises:
-            ValueError: a limit below 1, or a floor above a whole turn.
-        """
-        return TurnLimits(**{limit: getattr(self, name) for limit, name in _SETTING_OF.items()})
+    def stated_limits(self) -> dict[str, int]:
+        """What the environment states, by the names of TurnLimits."""
+        pairs = ((limit, getattr(self, limit_variable(limit))) for limit in LIMITS)
+        return {limit: amount for limit, amount in pairs if amount is not None}
 
 
-_SETTING_OF = {
+LIMITS = tuple(limit.name for limit in fields(TurnLimits))
+_OTHERWISE_NAMED = {
     "tool_rounds": "assistant_max_tool_rounds",
     "round_tokens": "assistant_max_tokens",
     "tool_calls": "assistant_max_tool_calls",
     "history_messages": "assistant_history_max_messages",
-} | {
-    limit: f"assistant_{limit}"
-    for limit in (
-        "message_chars",
-        "user_turns_per_minute",
-        "organisation_turns_per_minute",
-        "daily_tokens",
-        "turn_input_tokens",
-        "turn_output_tokens",
-        "floor_tokens",
-    )
 }
 
 
-def limit_variables(limits: TurnLimits) -> dict[str, Any]:
-    """Return the settings that say `limits`, by name."""
-    return {name: getattr(limits, limit) for limit, name in _SETTING_OF.items()}
+def limit_variable(limit: str) -> str:
+    """Return the setting of a limit; the environment's variable is the same in capitals."""
+    return _OTHERWISE_NAMED.get(limit, f"assistant_{limit}")
+
+
+def limit_variables(stated: Mapping[str, int]) -> dict[str, Any]:
+    """Return the settings that state these limits, by name."""
+    return {limit_variable(limit): amount for limit, amount in stated.items()}
 
 
 @value
@@ -85,9 +88,7 @@ class HttpSettings(LimitSettings):
     websocket_endpoint: str
     profiles_path: str = "/opt/profiles"
     default_profile: str = "docs"
-    assistant_enabled: str | None = None
-    assistant_enabled_ssm_parameter: str | None = None
-    assistant_enabled_kept_s: float = SWITCH_KEPT_S
+    billing_entitlements_table: str | None = None
 
 
 @value

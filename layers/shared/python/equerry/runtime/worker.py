@@ -20,6 +20,7 @@ from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.runtime.minting import new_nonce
 from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
+from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import WorkerSettings
 from equerry.runtime.tools import build_tool_registry
 from equerry.runtime.tracing import enter_trace
@@ -65,6 +66,8 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     parts = build_turn_parts(settings)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     admissions = parts.build_admissions(settings)
+    switch = build_switch(settings, open_parameters(), parts.metrics)
+    open_parameters().preload(list_parameters(settings, switch))
     answers = AnswerService(
         transcripts=parts.transcripts,
         runs=parts.runs,
@@ -73,7 +76,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         endings=parts.build_endings(admissions),
         build_tools=build_tool_registry(parts.database, settings),
         new_nonce=new_nonce,
-        limits=settings.turn_limits,
+        limits=build_limits(settings, open_parameters()),
         clock=parts.clock,
     )
     pulses = PulseService(

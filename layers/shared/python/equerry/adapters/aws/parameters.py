@@ -1,8 +1,8 @@
-"""Parameters of Systems Manager, and the switch that is one of them."""
+"""Parameters of Systems Manager."""
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from equerry.domain.switches import SWITCH_KEPT_S, read_switch
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import record, value
 
@@ -22,6 +21,7 @@ logger = logging.getLogger(__name__)
 RETRY_S = 5
 """A read that failed is not tried again sooner, so that an outage of SSM does not slow every turn."""
 _BATCH = 10
+"""As many as one call may name."""
 
 
 @value
@@ -60,49 +60,55 @@ class ParameterReader:
 
     def preload(self, parameters: Iterable[Parameter]) -> None:
         """Read parameters before the first request, ten at a call; those that fail are read when used."""
-        wanted = iter(parameters)
-        while batch := tuple(islice(wanted, _BATCH)):
-            for decrypted in sorted({parameter.decrypted for parameter in batch}):
-                self._load([p for p in batch if p.decrypted == decrypted], decrypted=decrypted)
+        with self._lock:
+            for batch in _batch(parameters):
+                self._load(batch)
+                for parameter in batch:
+                    if self._known[parameter].failed:
+                        del self._known[parameter]
+
+    def list_readings(self, parameters: Sequence[Parameter]) -> tuple[Reading, ...]:
+        """Return what is known of each, in order; those too old to be used are read first, ten at a call.
+
+        A reading is the same object until SSM has been asked again. One that failed holds the last known text.
+        """
+        with self._lock:
+            old = [parameter for parameter in parameters if self._is_old(parameter)]
+            for batch in _batch(old):
+                self._load(batch)
+            return tuple(self._known[parameter] for parameter in parameters)
 
     def find_text(self, parameter: Parameter) -> str | None:
         """Return a parameter's value, or the last known one if SSM does not answer; None if there is none."""
-        with self._lock:
+        (reading,) = self.list_readings([parameter])
+        return reading.text
+
+    def _load(self, batch: Sequence[Parameter]) -> None:
+        """Ask once for parameters that are read in the same way, and keep what came of it."""
+        found = self._ask(batch)
+        for parameter in batch:
             known = self._known.get(parameter)
-            if known is None or self._is_old(parameter, known):
-                known = self._refresh(parameter, known)
-            return known.text
-
-    def _refresh(self, parameter: Parameter, known: Reading | None) -> Reading:
-        text, failed = known.text if known else None, False
-        try:
-            answer = self._client.get_parameter(Name=parameter.name, WithDecryption=parameter.decrypted)
-            text = answer["Parameter"].get("Value")
-        except (ClientError, BotoCoreError) as error:
-            failed = True
-            logger.warning(
-                "parameter_unreadable", extra={"parameter": parameter.name, "failure": type(error).__name__}
+            text = known.text if found is None and known else (found or {}).get(parameter.name)
+            self._known[parameter] = Reading(
+                text, self._clock.now(), self._clock.monotonic_s(), failed=found is None
             )
-        return self._keep(parameter, text, failed=failed)
 
-    def _load(self, batch: list[Parameter], *, decrypted: bool) -> None:
+    def _ask(self, batch: Sequence[Parameter]) -> dict[str | None, str | None] | None:
+        """Return values by name, without those that do not exist; None if SSM did not answer."""
+        names = list(dict.fromkeys(parameter.name for parameter in batch))
         try:
-            answer = self._client.get_parameters(Names=[p.name for p in batch], WithDecryption=decrypted)
+            answer = self._client.get_parameters(Names=names, WithDecryption=batch[0].decrypted)
         except (ClientError, BotoCoreError) as error:
-            logger.warning("parameters_unreadable", extra={"failure": type(error).__name__})
-            return
-        found = {entry.get("Name"): entry.get("Value") for entry in answer["Parameters"]}
-        with self._lock:
-            for parameter in batch:
-                if parameter.name in found:
-                    self._keep(parameter, found[parameter.name], failed=False)
+            logger.warning(
+                "parameter_unreadable", extra={"parameters": names, "failure": type(error).__name__}
+            )
+            return None
+        return {entry.get("Name"): entry.get("Value") for entry in answer["Parameters"]}
 
-    def _keep(self, parameter: Parameter, text: str | None, *, failed: bool) -> Reading:
-        reading = Reading(text, self._clock.now(), self._clock.monotonic_s(), failed)
-        self._known[parameter] = reading
-        return reading
-
-    def _is_old(self, parameter: Parameter, known: Reading) -> bool:
+    def _is_old(self, parameter: Parameter) -> bool:
+        known = self._known.get(parameter)
+        if known is None:
+            return True
         passed = self._clock.now() - known.since
         age_s = max(passed / timedelta(seconds=1), self._clock.monotonic_s() - known.since_s)
         return passed < timedelta(0) or age_s >= (
@@ -110,33 +116,10 @@ class ParameterReader:
         )
 
 
-class ParameterSwitchAdapter:
-    """SwitchPort: what the environment states, else the parameter of that name, else on."""
-
-    def __init__(
-        self,
-        parameters: ParameterReader,
-        *,
-        stated: str | None = None,
-        name: str | None = None,
-        kept_s: float = SWITCH_KEPT_S,
-    ) -> None:
-        self._parameters = parameters
-        self._stated = stated
-        self._parameter = Parameter(name=name, kept_s=kept_s) if name else None
-        self._off = False
-
-    def list_parameters(self) -> tuple[Parameter, ...]:
-        """Return what is to be read before the first request."""
-        return (self._parameter,) if self._parameter and not self._stated else ()
-
-    def is_on(self) -> bool:
-        """Keep SwitchPort's promise."""
-        if self._stated:
-            return read_switch(self._stated) is not False
-        if self._parameter is None:
-            return True
-        said = read_switch(self._parameters.find_text(self._parameter))
-        if said is not None:
-            self._off = not said
-        return not self._off
+def _batch(parameters: Iterable[Parameter]) -> Iterator[list[Parameter]]:
+    """Yield them ten at a time, encrypted ones apart."""
+    distinct = dict.fromkeys(parameters)
+    for decrypted in (False, True):
+        wanted = (parameter for parameter in distinct if parameter.decrypted == decrypted)
+        while batch := list(islice(wanted, _BATCH)):
+            yield batch

@@ -345,8 +345,10 @@ class VersionAnswer(WireModel):
 
 
 class ConfigAnswer(WireModel):
-    """What a page needs to know before it has a token."""
+    """What a page needs to know before it has a token, and the other two once it has one."""
 
     contract_version: int
     default_profile: str
     enabled: bool
+    organisation_enabled: bool | None = None
+    profile_enabled: bool | None = None

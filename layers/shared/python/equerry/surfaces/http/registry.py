@@ -1,7 +1,9 @@
 """The one registry of routes: what is served, and what the contract says."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from equerry.domain.switches import Switches
 from equerry.kernel.kinds import value
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
@@ -28,6 +30,7 @@ class HttpServices:
     tickets: TicketService
     documents: DocumentService
     show_activity: ShowActivity
+    read_switches: Callable[[], Switches]
 
 
 @value
@@ -58,6 +61,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         lambda_version=deployment.lambda_version,
         default_profile=deployment.default_profile,
         is_enabled=services.turns.is_enabled,
+        read_switches=services.read_switches,
         build_contract=lambda: build_contract(routes, version=deployment.version),
     )
     documents = DocumentRoutes(documents=services.documents)

@@ -33,6 +33,7 @@ class Route:
         failures: statuses beyond those that every route has.
         media_type: of an answer that is no model; its body is described in words alone.
         otherwise: a second success, without a body: its status, and when.
+        recognises: needs no token, and knows the caller of one that verifies.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -49,4 +50,5 @@ class Route:
     media_type: str | None = None
     otherwise: tuple[int, str] | None = None
     authenticated: bool = True
+    recognises: bool = False
     documented: bool = True

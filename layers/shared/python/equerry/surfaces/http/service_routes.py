@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from equerry.channel.events import CONTRACT_VERSION
+from equerry.domain.switches import Switches
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.models import ConfigAnswer, HealthAnswer, VersionAnswer
-from equerry.surfaces.http.routing import Route
+from equerry.surfaces.http.routing import Parameter, Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class ServiceRoutes:
     lambda_version: str
     default_profile: str
     is_enabled: Callable[[], bool]
+    read_switches: Callable[[], Switches]
     build_contract: Callable[[], str]
 
     def build(self) -> tuple[Route, ...]:
@@ -39,7 +41,14 @@ class ServiceRoutes:
                 summary="What a page needs before it has a token",
                 handle=self.fetch_config,
                 answer=ConfigAnswer,
+                query=(
+                    Parameter(
+                        name="profile",
+                        description="With a token: the profile to tell of; the default one unless given.",
+                    ),
+                ),
                 authenticated=False,
+                recognises=True,
             ),
             Route(
                 method="GET",
@@ -65,12 +74,19 @@ class ServiceRoutes:
         """GET /health."""
         return HttpAnswer(status=200, body=HealthAnswer(status="ok"), headers=_FRESH)
 
-    def fetch_config(self, _request: HttpRequest) -> HttpAnswer:
-        """GET /config."""
+    def fetch_config(self, request: HttpRequest) -> HttpAnswer:
+        """GET /config: the platform's switch; for a known caller, the organisation's and a profile's too."""
+        organisation_enabled = profile_enabled = None
+        if request.caller is not None:
+            switches = self.read_switches()
+            organisation_enabled = switches.is_tenant_on(request.caller.scope.organisation_id)
+            profile_enabled = switches.is_surface_on(request.query.get("profile") or self.default_profile)
         answer = ConfigAnswer(
             contract_version=CONTRACT_VERSION,
             default_profile=self.default_profile,
             enabled=self.is_enabled(),
+            organisation_enabled=organisation_enabled,
+            profile_enabled=profile_enabled,
         )
         return HttpAnswer(status=200, body=answer, headers=_FRESH)
 
