@@ -22,7 +22,12 @@ from equerry.ports.transcripts import RunPort, TranscriptPort
 from tests.contract.databases import build_scope, new_organisation
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.clock import NOON
-from tests.fakes.transcripts import MemoryRunAdapter, MemoryTranscriptAdapter, MemoryTranscripts
+from tests.fakes.transcripts import (
+    MemoryRunAdapter,
+    MemoryTranscriptAdapter,
+    MemoryTranscripts,
+    let_begin,
+)
 
 EVERYTHING = ActivityFilter()
 
@@ -62,7 +67,7 @@ class Office:
             created_at=at,
         )
         said = TranscriptMessage(message_id=question, role="user", text="?", run_id=run_id, created_at=at)
-        self.transcripts.append_turn(scope, run, said)
+        self.transcripts.append_turn(scope, run.conversation_id, let_begin(scope, run, said))
         actions = tuple(
             ToolAction(
                 call_id=ToolCallId(f"call-{index}"),

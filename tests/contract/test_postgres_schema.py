@@ -70,6 +70,7 @@ def test_every_table_forces_row_level_security_and_has_policies(fetch: Fetch) ->
         "assistant_messages",
         "assistant_passages",
         "assistant_runs",
+        "assistant_tenancies",
     ]
     for name, enabled, forced, policies in tables:
         assert (enabled, forced) == (True, True), name

@@ -37,7 +37,12 @@ from tests.fakes.documents import (
     MemoryVectorStoreAdapter,
 )
 from tests.fakes.retention import MemoryRetentionAdapter
-from tests.fakes.transcripts import MemoryRunAdapter, MemoryTranscriptAdapter, MemoryTranscripts
+from tests.fakes.transcripts import (
+    MemoryRunAdapter,
+    MemoryTranscriptAdapter,
+    MemoryTranscripts,
+    let_begin,
+)
 
 ADMIN = build_scope("acme", "root", role="admin")
 ADA = build_scope("acme", "ada")
@@ -116,7 +121,7 @@ def converse(store: Store, number: int, *, at: datetime, owner: Scope = ADA) -> 
         stop_reason="end_turn", usage=Usage(), last_seq=3, ended_at=at, text="So.", actions=(action,)
     )
     store.transcripts.create_conversation(owner, conversation)
-    store.transcripts.append_turn(owner, run, question)
+    store.transcripts.append_turn(owner, run.conversation_id, let_begin(owner, run, question))
     store.runs.end_run(owner, run.run_id, end)
     return conversation
 

@@ -32,6 +32,7 @@ from tests.fakes.transcripts import (
     MemoryRunAdapter,
     MemoryTranscriptAdapter,
     MemoryTranscripts,
+    let_begin,
 )
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -111,8 +112,13 @@ def build_turn(
 
 def ask(store: Store, scope: Scope, conversation: Conversation, **turn: object) -> Run:
     run, question = build_turn(conversation, **turn)  # type: ignore[arg-type]  # keyword arguments of build_turn
-    store.transcripts.append_turn(scope, run, question)
+    append(store, scope, run, question)
     return run
+
+
+def append(store: Store, scope: Scope, run: Run, question: TranscriptMessage) -> None:
+    """Write a turn that nothing stands against."""
+    store.transcripts.append_turn(scope, run.conversation_id, let_begin(scope, run, question))
 
 
 def build_end(*, text: str = "Rotate it yearly ⟦1⟧.", at: datetime = NOON + timedelta(minutes=1)) -> RunEnd:
@@ -214,8 +220,8 @@ def test_a_repeated_turn_is_written_once(store: Store, ada: Scope) -> None:
     conversation = new_conversation(store, ada)
     run, question = build_turn(conversation)
 
-    store.transcripts.append_turn(ada, run, question)
-    store.transcripts.append_turn(ada, run, question)
+    append(store, ada, run, question)
+    append(store, ada, run, question)
 
     assert store.transcripts.list_messages(ada, conversation.conversation_id, limit=10) == (question,)
 
@@ -226,7 +232,7 @@ def test_a_stranger_cannot_append_to_a_conversation(store: Store, ada: Scope) ->
 
     for stranger in strangers_of(ada):
         with pytest.raises(NotFound):
-            store.transcripts.append_turn(stranger, run, question)
+            append(store, stranger, run, question)
 
     assert store.transcripts.list_messages(ada, conversation.conversation_id, limit=10) == ()
     with pytest.raises(NotFound):

@@ -4,19 +4,26 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from threading import RLock
 
+from equerry.domain.admission import Admission
 from equerry.domain.conversations import (
     Conversation,
+    ConversationArchived,
+    ConversationPlace,
     Run,
     RunEnd,
     ToolAction,
     TranscriptMessage,
     derive_title,
 )
+from equerry.domain.leases import Lease
+from equerry.domain.opening import OpenedTurn, OpenTurn, Premises
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
 from equerry.ports.interactions import ArtifactSummary, Interaction
+
+from tests.fakes.tenancies import MemoryTenancyAdapter
 
 Owner = tuple[str, str]
 
@@ -32,6 +39,7 @@ class MemoryTranscripts:
     passages_retrieved: dict[RunId, tuple[str, ...]] = field(default_factory=dict)
     interactions: dict[str, Interaction] = field(default_factory=dict)
     artifacts: dict[ArtifactId, tuple[ConversationId, ArtifactSummary]] = field(default_factory=dict)
+    tenancies: MemoryTenancyAdapter = field(default_factory=MemoryTenancyAdapter)
     lock: RLock = field(default_factory=RLock)
 
     def fetch(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
@@ -52,6 +60,15 @@ class MemoryTranscripts:
         self.conversations[conversation.conversation_id] = (owner, touched)
 
 
+def let_begin(scope: Scope, run: Run, question: TranscriptMessage) -> OpenTurn:
+    """Return a judgement that lets a turn begin, whatever is found."""
+    lease = Lease(
+        conversation_id=run.conversation_id, run_id=run.run_id, scope=scope, token=0, until=run.created_at
+    )
+    opened = OpenedTurn(run=run, question=question, admission=Admission(lease=lease, standings=()))
+    return lambda _premises: opened
+
+
 def _owner(scope: Scope) -> Owner:
     return (scope.organisation_id, scope.user_id)
 
@@ -65,11 +82,21 @@ class MemoryTranscriptAdapter:
     def create_conversation(self, scope: Scope, conversation: Conversation) -> None:
         self.store.conversations.setdefault(conversation.conversation_id, (_owner(scope), conversation))
 
-    def list_conversations(self, scope: Scope, *, limit: int) -> tuple[Conversation, ...]:
-        mine = [kept for owner, kept in self.store.conversations.values() if owner == _owner(scope)]
-        mine.sort(key=lambda kept: kept.conversation_id)
-        mine.sort(key=lambda kept: kept.updated_at, reverse=True)
-        return tuple(mine[:limit])
+    def list_conversations(
+        self, scope: Scope, *, limit: int, after: ConversationPlace | None = None
+    ) -> tuple[Conversation, ...]:
+        with self.store.lock:
+            mine = [kept for owner, kept in self.store.conversations.values() if owner == _owner(scope)]
+        places = {(kept.updated_at, kept.conversation_id): kept for kept in mine if kept.state == "active"}
+        before = (after.updated_at, after.conversation_id) if after else None
+        behind = sorted((place for place in places if before is None or place < before), reverse=True)
+        return tuple(places[place] for place in behind[:limit])
+
+    def archive_conversation(self, scope: Scope, conversation_id: ConversationId) -> None:
+        with self.store.lock:
+            conversation = self.store.fetch(scope, conversation_id)
+            archived = replace(conversation, state="archived")
+            self.store.conversations[conversation_id] = (_owner(scope), archived)
 
     def fetch_conversation(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
         return self.store.fetch(scope, conversation_id)
@@ -80,15 +107,30 @@ class MemoryTranscriptAdapter:
         self.store.fetch(scope, conversation_id)
         return tuple(self.store.messages.get(conversation_id, [])[-limit:])
 
-    def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
+    def append_turn(self, scope: Scope, conversation_id: ConversationId, open_turn: OpenTurn) -> OpenedTurn:
+        opened = open_turn(self._read_premises(scope, conversation_id))
+        run, question = opened.run, opened.question
         with self.store.lock:
-            conversation = self.store.fetch(scope, run.conversation_id)
-            if run.run_id in self.store.runs:
-                return
-            self.store.runs[run.run_id] = replace(run, status="queued")
-            self.store.messages.setdefault(run.conversation_id, []).append(question)
-            titled = replace(conversation, title=conversation.title or derive_title(question.text))
-            self.store.touch(titled, question.created_at)
+            conversation = self.store.fetch(scope, conversation_id)
+            if conversation.state != "active":
+                raise ConversationArchived
+            if run.run_id not in self.store.runs:
+                self.store.runs[run.run_id] = replace(run, status="queued")
+                self.store.messages.setdefault(conversation_id, []).append(question)
+            touched = replace(
+                conversation,
+                title=conversation.title or derive_title(question.text),
+                context=question.context or conversation.context,
+            )
+            self.store.touch(touched, question.created_at)
+        return opened
+
+    def _read_premises(self, scope: Scope, conversation_id: ConversationId) -> Premises:
+        tenancy = self.store.tenancies.find_tenancy(scope)
+        try:
+            return Premises(tenancy=tenancy, conversation=self.store.fetch(scope, conversation_id))
+        except NotFound:
+            return Premises(tenancy=tenancy, conversation=None)
 
 
 @dataclass(frozen=True)

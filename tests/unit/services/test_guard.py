@@ -296,8 +296,8 @@ def test_a_key_whose_turn_ends_while_it_is_looked_for_is_that_turn() -> None:
     assert ask(world, conversation).run_id == first.run_id
 
 
-ENTRY_EFFECTS = 4
-"""Of an accepted turn: read the conversation, admit, write the turn, queue it."""
+ENTRY_EFFECTS = 3
+"""Of an accepted turn: read what it is judged by and write it, admit it in between, queue it."""
 
 
 def test_the_steps_that_are_killed_are_all_there_are() -> None:

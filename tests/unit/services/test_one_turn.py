@@ -137,7 +137,7 @@ def test_a_stranger_learns_nothing_of_a_conversation_or_its_runs(stranger: objec
     ):
         with pytest.raises(NotFound):
             attempt()
-    assert world.conversations.list_recent(scope) == ()
+    assert world.conversations.show_active(scope, limit=9).conversations == ()
 
 
 @pytest.mark.req("A-GUARD-03")

@@ -19,6 +19,7 @@ from equerry.domain.evidence import Evidence
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
 from equerry.domain.profiles import Profile
+from equerry.domain.tenancy import Tenancy
 from equerry.engine.tool import Tool
 from equerry.kernel.identifiers import ConnectionId, ConversationId, OrganisationId, RunId, UserId
 from equerry.services.admission import AdmissionService
@@ -31,6 +32,7 @@ from equerry.services.reading import RunReadingService
 from equerry.services.recovery import RecoveryService
 from equerry.services.replaying import ReplayService
 from equerry.services.runs import RunHandling, RunService
+from equerry.services.stopping import StoppingService
 from equerry.services.subscriptions import SubscriptionService, TicketService
 from equerry.services.turns import Acceptance, TurnService
 
@@ -82,11 +84,13 @@ class Mortality:
         if self.dead:
             raise ProcessKilled(what)
         self.effects.append(what)
-        dies = self.dead = len(self.effects) == self.kill_at
+        dies = len(self.effects) == self.kill_at
         if dies and not self.after:
+            self.dead = True
             raise ProcessKilled(what)
         done = act()
         if dies:
+            self.dead = True
             raise ProcessKilled(what)
         return done
 
@@ -131,6 +135,8 @@ class World:
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
     metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
     switch: MemorySwitchAdapter = field(default_factory=MemorySwitchAdapter)
+    profiles: MemoryProfileAdapter = field(default_factory=lambda: MemoryProfileAdapter(PROFILE))
+    unlisted: Tenancy = field(default_factory=Tenancy)
     fate: Mortality = field(default_factory=Mortality)
     entry_fate: Mortality = field(default_factory=Mortality)
     keep_time: KeepTime = _keep_no_time
@@ -172,9 +178,19 @@ class World:
             leases=self.entry_fate.wrap("leases", self.leases),
             runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
             recovery=self.recovery,
+            interrupts=self.interrupts,
             limits=self.limits,
             metrics=self.metrics,
             clock=self.clock,
+        )
+
+    @property
+    def stops(self) -> StoppingService:
+        return StoppingService(
+            runs=MemoryRunAdapter(self.store),
+            leases=self.leases,
+            interrupts=self.interrupts,
+            recovery=self.recovery,
         )
 
     @property
@@ -184,10 +200,12 @@ class World:
             runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
             leases=self.entry_fate.wrap("leases", self.leases),
             admissions=self.entry_fate.wrap("admissions", self.admissions),
-            interrupts=self.interrupts,
+            profiles=self.profiles,
             queue=self.entry_fate.wrap("queue", self.queue),
             switch=self.switch,
             guard=self.guard,
+            stops=self.stops,
+            unlisted=self.unlisted,
             clock=self.clock,
             new_id=self.new_id,
         )
@@ -252,9 +270,13 @@ class World:
             runs=MemoryRunAdapter(self.store),
             interactions=MemoryInteractionAdapter(self.store),
             artifacts=MemoryArtifactAdapter(self.store),
-            profiles=MemoryProfileAdapter(PROFILE),
+            profiles=self.profiles,
             leases=self.leases,
             recovery=self.recovery,
+            stops=self.stops,
+            tenancies=self.store.tenancies,
+            unlisted=self.unlisted,
+            limits=self.limits,
             default_profile="docs",
             clock=self.clock,
             new_id=self.new_id,

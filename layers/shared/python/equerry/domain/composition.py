@@ -31,6 +31,8 @@ def fit_history(history: Sequence[TranscriptMessage], *, tokens: int) -> tuple[T
     kept: list[TranscriptMessage] = []
     for message in reversed(history):
         tokens -= estimate_text(message.text)
+        if not kept and message.context is not None:
+            tokens -= estimate_text(message.context.to_text())
         if kept and tokens < 0:
             break
         kept.append(message)
@@ -42,9 +44,12 @@ def compose_thread(history: Sequence[TranscriptMessage], *, nonce: str) -> Threa
 
     Args:
         history: oldest first, ending with the question; an answer whose question is cut off is dropped.
+            The question's context stands before it; those of earlier ones are past.
     """
     thread = Thread()
     for message in history:
+        if message is history[-1] and message.context is not None:
+            thread = thread.say(fence(message.context.to_text(), kind="ui_context", nonce=nonce))
         if message.role == "user":
             thread = thread.say(fence(message.text, kind="user", nonce=nonce))
         elif thread.messages and (text := strip_markers(message.text)).strip():

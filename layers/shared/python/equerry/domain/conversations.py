@@ -5,31 +5,80 @@ from datetime import datetime
 from typing import Literal
 
 from equerry.channel.events import Accepted, CitationRef, ExecutionMode, StopReason
+from equerry.domain.profiles import DEFAULT_SURFACE
+from equerry.domain.turn_context import TurnContext
 from equerry.engine.model import ModelChoice
+from equerry.kernel.errors import Conflict
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
-from equerry.kernel.kinds import entity, record
+from equerry.kernel.kinds import entity, record, value
 from equerry.kernel.text import shorten_text
 from equerry.kernel.usage import Usage
 
 RunStatus = Literal["queued", "running", "ended"]
+ConversationState = Literal["active", "archived"]
 
 
 @entity
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation; only its creator reads it."""
+    """A conversation; only its creator reads it.
+
+    Attributes:
+        surface: where in the product it stands.
+        about: what it concerns, as the product refers to it.
+        state: an archived one is not listed and takes no question; it can still be read.
+        context: what the page said last about itself.
+    """
 
     conversation_id: ConversationId
     profile: str
     title: str
     created_at: datetime
     updated_at: datetime
+    surface: str = DEFAULT_SURFACE
+    about: str | None = None
+    state: ConversationState = "active"
+    context: TurnContext | None = None
+
+    @property
+    def place(self) -> "ConversationPlace":
+        """Where it stands in the list."""
+        return ConversationPlace(updated_at=self.updated_at, conversation_id=self.conversation_id)
+
+    def require_active(self) -> None:
+        """Raise ConversationArchived if it takes no questions any more."""
+        if self.state != "active":
+            raise ConversationArchived
+
+
+class ConversationArchived(Conflict):
+    """The conversation has been put away."""
+
+    code = "conversation_archived"
+    retryable = False
+
+    def __init__(self) -> None:
+        super().__init__("this conversation is archived; ask in another one")
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPlace:
+    """A conversation's place in the list, last changed first; equal times go by the higher id."""
+
+    updated_at: datetime
+    conversation_id: ConversationId
 
 
 @record
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptMessage:
-    """A message that was said; `text` may hold citation markers that `citations` resolves."""
+    """A message that was said, final.
+
+    Attributes:
+        text: may hold citation markers that `citations` resolves.
+        context: what the page said about itself, with a question.
+    """
 
     message_id: MessageId
     role: Literal["user", "assistant"]
@@ -37,6 +86,7 @@ class TranscriptMessage:
     run_id: RunId
     created_at: datetime
     citations: tuple[CitationRef, ...] = ()
+    context: TurnContext | None = None
 
 
 @entity

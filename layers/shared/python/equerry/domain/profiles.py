@@ -7,6 +7,8 @@ from hashlib import sha256
 from json import dumps
 
 from equerry.domain.corpora import parse_corpus_id
+from equerry.domain.principal import Role
+from equerry.domain.turn_context import DEFAULT_ROUTES, RoutePattern, parse_route_pattern
 from equerry.engine.assistant import LoopLimits
 from equerry.kernel.errors import InvalidInput, NotFound
 from equerry.kernel.identifiers import CorpusId
@@ -14,7 +16,11 @@ from equerry.kernel.kinds import value
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _TEXTS = ("title", "identity", "guidance")
-_OPTIONAL = {"tools", "corpora", "limits", "task_class"}
+_OPTIONAL = {"tools", "corpora", "limits", "task_class", "surfaces", "roles", "routes"}
+_LISTS = ("tools", "corpora", "surfaces", "roles", "routes")
+_ROLES: dict[str, Role] = {"member": "member", "admin": "admin"}
+DEFAULT_SURFACE = "chat"
+"""Where a conversation stands whose page did not say."""
 PLATFORM_LIMITS = LoopLimits()
 """What no profile may exceed."""
 
@@ -40,6 +46,9 @@ class Profile:
         version: of the profile's content; changes with every edit.
         tools: names, in the order the model sees them.
         corpora: what its tools may search; None stands for every corpus the person may read.
+        surfaces: where in the product it answers.
+        roles: whom it answers.
+        routes: pages of the product whose address says what is on them; the first that fits counts.
     """
 
     name: str
@@ -51,6 +60,9 @@ class Profile:
     corpora: tuple[CorpusId, ...] | None = None
     limits: LoopLimits = field(default_factory=LoopLimits)
     task_class: str = "chat"
+    surfaces: tuple[str, ...] = (DEFAULT_SURFACE,)
+    roles: tuple[Role, ...] = ("member", "admin")
+    routes: tuple[RoutePattern, ...] = DEFAULT_ROUTES
 
 
 def read_profile(name: str, data: Mapping[str, object]) -> Profile:
@@ -59,7 +71,7 @@ def read_profile(name: str, data: Mapping[str, object]) -> Profile:
     Raises:
         InvalidProfile: anything is missing, unknown, of another type, or over the platform's limits.
     """
-    problems = [*_check_shape(name, data), *_check_lists(data), *_check_limits(data)]
+    problems = [*_check_shape(name, data), *_check_lists(data), *_check_places(data), *_check_limits(data)]
     if problems:
         raise InvalidProfile(f"profile {name!r}: " + "; ".join(problems))
     corpora = _strings(data.get("corpora", ["*"]))
@@ -74,6 +86,9 @@ def read_profile(name: str, data: Mapping[str, object]) -> Profile:
         corpora=None if corpora == ("*",) else tuple(parse_corpus_id(corpus) for corpus in corpora),
         limits=LoopLimits(**limits) if isinstance(limits, Mapping) else LoopLimits(),
         task_class=str(data.get("task_class", "chat")),
+        surfaces=_strings(data.get("surfaces", [DEFAULT_SURFACE])),
+        roles=tuple(_ROLES[role] for role in _strings(data.get("roles", list(_ROLES)))),
+        routes=_routes(data),
     )
 
 
@@ -93,13 +108,37 @@ def _check_shape(name: str, data: Mapping[str, object]) -> list[str]:
 
 def _check_lists(data: Mapping[str, object]) -> list[str]:
     problems = []
-    for key in ("tools", "corpora"):
+    for key in _LISTS:
         entries = data.get(key, [])
         if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
             problems.append(f"{key!r} must be a list of names, got {entries!r}")
         elif len(set(entries)) != len(entries):
             problems.append(f"{key!r} names something twice: {entries!r}")
     return problems
+
+
+def _check_places(data: Mapping[str, object]) -> list[str]:
+    problems = [
+        f"unknown role {role!r}; known are {sorted(_ROLES)}"
+        for role in _strings(data.get("roles", []))
+        if role not in _ROLES
+    ]
+    problems += [
+        f"surface {surface!r} must match {_NAME.pattern}"
+        for surface in _strings(data.get("surfaces", []))
+        if not _NAME.fullmatch(surface)
+    ]
+    try:
+        _routes(data)
+    except InvalidInput as broken:
+        problems.append(str(broken))
+    return problems
+
+
+def _routes(data: Mapping[str, object]) -> tuple[RoutePattern, ...]:
+    if "routes" not in data:
+        return DEFAULT_ROUTES
+    return tuple(parse_route_pattern(text) for text in _strings(data["routes"]))
 
 
 def _check_limits(data: Mapping[str, object]) -> list[str]:

@@ -49,7 +49,7 @@ class KeyReused(Unprocessable):
     code = "idempotency_key_reused"
 
     def __init__(self) -> None:
-        super().__init__("this Idempotency-Key was used for another text; use a new key for a new question")
+        super().__init__("this Idempotency-Key was used for something else; use a new key for a new question")
 
 
 class SubmissionInProgress(Conflict):
@@ -66,8 +66,11 @@ class SubmissionInProgress(Conflict):
         self.first = first
 
 
-def parse_submission(key: str, scope: Scope, conversation_id: ConversationId, text: str) -> Submission:
+def parse_submission(key: str, scope: Scope, conversation_id: ConversationId, *asked: str) -> Submission:
     """Read an `Idempotency-Key`; it means something to its person and in its conversation alone.
+
+    Args:
+        asked: all that the caller asked, in order.
 
     Raises:
         InvalidInput: not 1 to 255 visible ASCII characters.
@@ -79,7 +82,7 @@ def parse_submission(key: str, scope: Scope, conversation_id: ConversationId, te
         )
     return Submission(
         digest=_digest(scope.organisation_id, scope.user_id, conversation_id, key.strip()),
-        fingerprint=_digest(text),
+        fingerprint=_digest(*asked),
     )
 
 

@@ -2,7 +2,14 @@
 
 from typing import Protocol
 
-from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
+from equerry.domain.conversations import (
+    Conversation,
+    ConversationPlace,
+    Run,
+    RunEnd,
+    TranscriptMessage,
+)
+from equerry.domain.opening import OpenedTurn, OpenTurn
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
 from equerry.kernel.identifiers import ConversationId, RunId
@@ -13,8 +20,21 @@ class TranscriptPort(Protocol):
 
     def create_conversation(self, scope: Scope, conversation: Conversation) -> None: ...
 
-    def list_conversations(self, scope: Scope, *, limit: int) -> tuple[Conversation, ...]:
-        """Return the scope's conversations, last changed first."""
+    def list_conversations(
+        self, scope: Scope, *, limit: int, after: ConversationPlace | None = None
+    ) -> tuple[Conversation, ...]:
+        """Return the scope's active conversations in the order of `ConversationPlace`, those behind `after`.
+
+        One that changes between two pages moves to the front: it may be missed, and never comes twice.
+        """
+        ...
+
+    def archive_conversation(self, scope: Scope, conversation_id: ConversationId) -> None:
+        """Take a conversation off the list and close it to questions; again is no error.
+
+        Raises:
+            NotFound: see the class.
+        """
         ...
 
     def fetch_conversation(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
@@ -27,13 +47,17 @@ class TranscriptPort(Protocol):
         """Return the last `limit` messages, oldest first; NotFound as above."""
         ...
 
-    def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
-        """Write the person's message and the queued run in one transaction, and touch the conversation.
+    def append_turn(self, scope: Scope, conversation_id: ConversationId, open_turn: OpenTurn) -> OpenedTurn:
+        """Read what a turn is judged by, have it judged, and write message and queued run: one transaction.
 
-        A conversation without a title takes one from the question. Safe to repeat with the same run.
+        Touches the conversation, which takes over the question's context and, without a title, a title. It is
+        not locked while `open_turn` judges, so that may use every port. Safe to repeat with the same run.
 
         Raises:
-            NotFound: no such conversation for this scope; nothing was written.
+            Whatever `open_turn` raises: nothing was written.
+            ConversationArchived: it was archived meanwhile; nothing was written.
+            NotFound: it was there to be judged for nobody of this scope; nothing was written.
+            Unavailable: unknown whether it was written.
         """
         ...
 

@@ -13,9 +13,10 @@ from equerry.adapters.postgres.activity import PostgresActivityAdapter
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
 from equerry.adapters.postgres.interactions import PostgresArtifactAdapter, PostgresInteractionAdapter
 from equerry.adapters.postgres.search import PostgresPassageAdapter
+from equerry.adapters.postgres.tenancies import PostgresTenancyAdapter
 from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
-from equerry.ports.interrupts import InterruptPort
+from equerry.domain.tenancy import Tenancy
 from equerry.ports.switches import SwitchPort
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.minting import new_identifier, new_secret
@@ -28,6 +29,7 @@ from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
 from equerry.services.recovery import RecoveryService
+from equerry.services.stopping import StoppingService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
 from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
@@ -71,9 +73,10 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
     reading = RunReadingService(
         runs=parts.runs, log=parts.log, replays=parts.build_replays(), recovery=recovery, clock=parts.clock
     )
+    stops = StoppingService(runs=parts.runs, leases=parts.leases, interrupts=interrupts, recovery=recovery)
     return HttpServices(
-        conversations=_build_conversations(settings, parts, recovery),
-        turns=_build_turns(settings, parts, interrupts, recovery, switch),
+        conversations=_build_conversations(settings, parts, recovery, stops),
+        turns=_build_turns(settings, parts, stops, switch),
         reading=reading,
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
         documents=_build_documents(settings, parts),
@@ -83,18 +86,15 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
 
 
 def _build_turns(
-    settings: HttpSettings,
-    parts: TurnParts,
-    interrupts: InterruptPort,
-    recovery: RecoveryService,
-    switch: SwitchPort,
+    settings: HttpSettings, parts: TurnParts, stops: StoppingService, switch: SwitchPort
 ) -> TurnService:
     admissions = parts.build_admissions(settings)
     guard = AdmissionService(
         admissions=admissions,
         leases=parts.leases,
         runs=parts.runs,
-        recovery=recovery,
+        recovery=stops.recovery,
+        interrupts=stops.interrupts,
         limits=build_limits(settings, open_parameters()),
         metrics=parts.metrics,
         clock=parts.clock,
@@ -104,17 +104,19 @@ def _build_turns(
         runs=parts.runs,
         leases=parts.leases,
         admissions=admissions,
-        interrupts=interrupts,
+        profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url, find_traceparent),
         switch=switch,
         guard=guard,
+        stops=stops,
+        unlisted=Tenancy(enabled=settings.organisations_unlisted_enabled),
         clock=parts.clock,
         new_id=new_identifier,
     )
 
 
 def _build_conversations(
-    settings: HttpSettings, parts: TurnParts, recovery: RecoveryService
+    settings: HttpSettings, parts: TurnParts, recovery: RecoveryService, stops: StoppingService
 ) -> ConversationService:
     return ConversationService(
         transcripts=parts.transcripts,
@@ -124,6 +126,10 @@ def _build_conversations(
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         leases=parts.leases,
         recovery=recovery,
+        stops=stops,
+        tenancies=PostgresTenancyAdapter(parts.database),
+        unlisted=Tenancy(enabled=settings.organisations_unlisted_enabled),
+        limits=build_limits(settings, open_parameters()),
         default_profile=settings.default_profile,
         clock=parts.clock,
         new_id=new_identifier,

@@ -88,6 +88,7 @@ class HttpSettings(LimitSettings):
     websocket_endpoint: str
     profiles_path: str = "/opt/profiles"
     default_profile: str = "docs"
+    organisations_unlisted_enabled: bool = True
     billing_entitlements_table: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""The guard before a turn: what is counted decides, and what a dead run left in the way is settled first."""
+"""The guard before a turn: what is counted decides, and what stands in the way of a turn is cleared."""
 
 import logging
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.ports.admission import AdmissionPort
+from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.metrics import MetricPort
 from equerry.ports.transcripts import RunPort
@@ -27,7 +28,9 @@ QUEUE_LEASE_S = 330
 """How long an accepted run may wait for a worker: the workers' time-out of 300 s and a margin."""
 ACCEPTING_S = 60
 """An entry point that has not written its turn after this long is dead: the gateway gives it 29 s."""
-_OBSTACLES = 3
+STOPPING_S = 8.0
+"""How long a question waits for the run before it, which was asked to stop, to let go of the conversation."""
+_LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,34 +41,23 @@ class AdmissionService:
     leases: LeasePort
     runs: RunPort
     recovery: RecoveryService
+    interrupts: InterruptPort
     limits: TurnLimits
     metrics: MetricPort
     clock: Clock
 
-    def admit(self, scope: Scope, run: Run, submission: Submission | None) -> Admission | Run:
-        """Count a turn and take its conversation, or return the run that its key already stands for.
+    def admit(
+        self, scope: Scope, run: Run, submission: Submission | None, superseded: RunId | None = None
+    ) -> Admission:
+        """Count a turn and take its conversation.
+
+        Args:
+            superseded: the run that `submission` stands for and that turned out never to have begun.
 
         Raises:
             Every refusal of `equerry.domain.admission.judge`, the first in its order.
             AssistantUnavailable: the store of what is counted does not answer; nothing begins without it.
         """
-        superseded: RunId | None = None
-        for _ in range(_OBSTACLES):
-            try:
-                return self._ask(scope, run, submission, superseded)
-            except TurnInProgress as busy:
-                if not self.recovery.settle(busy.held):
-                    raise
-            except SubmissionInProgress as repeated:
-                first = self._find_first(scope, run.conversation_id, repeated)
-                if first is not None and not _never_began(first):
-                    return first
-                superseded = repeated.first.run_id
-        return self._ask(scope, run, submission, superseded)
-
-    def _ask(
-        self, scope: Scope, run: Run, submission: Submission | None, superseded: RunId | None
-    ) -> Admission:
         request = AdmissionRequest(
             scope=scope,
             conversation_id=run.conversation_id,
@@ -88,13 +80,44 @@ class AdmissionService:
             logger.warning("admission_unavailable", extra={"run_id": run.run_id})
             raise AssistantUnavailable("the assistant cannot take questions right now; ask again") from out
 
+    def clear(self, busy: TurnInProgress) -> None:
+        """See that a conversation is free: settle what a dead run left, wait for one that was told to stop.
+
+        Raises:
+            TurnInProgress: `busy`, because its run is alive and means to go on, or stops too slowly.
+        """
+        if self.recovery.settle(busy.held):
+            return
+        if not self.interrupts.is_interrupted(busy.held.run_id):
+            raise busy
+        deadline_s = self.clock.monotonic_s() + STOPPING_S
+        while self._is_held(busy.held):
+            if self.clock.monotonic_s() >= deadline_s:
+                raise busy
+            self.clock.sleep(_LOOK_EVERY_S)
+
+    def find_first(
+        self, scope: Scope, conversation_id: ConversationId, repeated: SubmissionInProgress
+    ) -> Run | None:
+        """Return the run that a key stands for; None if it never began, so that another one may.
+
+        Raises:
+            SubmissionInProgress: it may still begin.
+        """
+        first = self._find_written(scope, conversation_id, repeated)
+        return None if first is None or _never_began(first) else first
+
+    def _is_held(self, lease: Lease) -> bool:
+        held = self.leases.find_lease(lease.conversation_id)
+        return held is not None and held.run_id == lease.run_id
+
     def _find_run(self, scope: Scope, run_id: RunId) -> Run | None:
         try:
             return self.runs.fetch_run(scope, run_id)
         except NotFound:
             return None
 
-    def _find_first(
+    def _find_written(
         self, scope: Scope, conversation_id: ConversationId, repeated: SubmissionInProgress
     ) -> Run | None:
         """Return the run that a key stands for; None if its entry point died, or gave up, before it wrote it.

@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equerry.domain.conversations import Conversation, TranscriptMessage
+from equerry.domain.conversations import Conversation, ConversationPlace, TranscriptMessage
+from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
+from equerry.domain.profiles import DEFAULT_SURFACE
+from equerry.domain.tenancy import Tenancy
+from equerry.domain.turn_context import TurnContext, derive_context
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import InvalidInput, NotFound
 from equerry.kernel.identifiers import ConversationId, NewIdentifier, RunId
@@ -13,11 +17,12 @@ from equerry.kernel.text import shorten_text
 from equerry.ports.interactions import ArtifactPort, ArtifactSummary, Interaction, InteractionPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.profiles import ProfilePort
+from equerry.ports.tenancies import TenancyPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.recovery import RecoveryService
+from equerry.services.stopping import StoppingService
 
 MESSAGES_SHOWN = 200
-CONVERSATIONS_SHOWN = 100
 MAX_TITLE_CHARS = 120
 _MAX_KIND_CHARS = 64
 _MAX_DETAILS = 20
@@ -33,9 +38,22 @@ class ConversationView:
     active_run_id: RunId | None
 
 
+@result
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPage:
+    """Some of a person's conversations; `last` is where the next page begins, if there is one."""
+
+    conversations: tuple[Conversation, ...]
+    last: ConversationPlace | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationService:
-    """Opens and shows conversations."""
+    """Opens, shows and puts away conversations.
+
+    Attributes:
+        unlisted: the standing of an organisation of which nobody has said anything.
+    """
 
     transcripts: TranscriptPort
     runs: RunPort
@@ -44,30 +62,79 @@ class ConversationService:
     profiles: ProfilePort
     leases: LeasePort
     recovery: RecoveryService
+    stops: StoppingService
+    tenancies: TenancyPort
+    unlisted: Tenancy
+    limits: TurnLimits
     default_profile: str
     clock: Clock
     new_id: NewIdentifier
 
-    def create(self, scope: Scope, *, profile: str | None = None, title: str | None = None) -> Conversation:
+    def create(
+        self,
+        scope: Scope,
+        *,
+        profile: str | None = None,
+        title: str | None = None,
+        surface: str | None = None,
+        about: str | None = None,
+        context: TurnContext | None = None,
+    ) -> Conversation:
         """Open a conversation with a profile; without a title it takes one from the first question.
 
-        Raises:
+        Args:
+            surface: where in the product it stands.
+            about: what it concerns, as the product refers to it.
+            context: what the page says about itself.
+
+        Raises, in this order:
+            AssistantNotEnabled: the organisation does not have the assistant.
             UnknownProfile: no such profile is installed.
+            SurfaceNotAllowed: not for this organisation, or this person, there.
+            TooLarge: the context is longer than the limit.
+            Unavailable: nobody can say, so nothing was opened.
         """
+        tenancy = self.tenancies.find_tenancy(scope) or self.unlisted
+        tenancy.require_enabled()
         now = self.clock.now()
+        found = self.profiles.fetch_profile(profile or self.default_profile)
         conversation = Conversation(
             conversation_id=ConversationId(self.new_id()),
-            profile=self.profiles.fetch_profile(profile or self.default_profile).name,
+            profile=found.name,
             title=shorten_text(title, limit=MAX_TITLE_CHARS) if title and title.strip() else "",
             created_at=now,
             updated_at=now,
+            surface=surface or DEFAULT_SURFACE,
+            about=about,
+            context=None if context is None else derive_context(context, found.routes),
         )
+        tenancy.require_surface(conversation.surface)
+        tenancy.require_profile(found, conversation.surface, scope.role)
+        if context is not None:
+            context.require_size(self.limits.message_chars)
         self.transcripts.create_conversation(scope, conversation)
         return conversation
 
-    def list_recent(self, scope: Scope) -> tuple[Conversation, ...]:
-        """Return the scope's conversations, last changed first, at most 100."""
-        return self.transcripts.list_conversations(scope, limit=CONVERSATIONS_SHOWN)
+    def show_active(
+        self, scope: Scope, *, limit: int, after: ConversationPlace | None = None
+    ) -> ConversationPage:
+        """Return the scope's conversations that are not archived, last changed first.
+
+        One that changes while somebody pages moves to the front: it comes once at most.
+        """
+        # One more than shown tells whether there is another page.
+        found = self.transcripts.list_conversations(scope, limit=limit + 1, after=after)
+        shown = found[:limit]
+        return ConversationPage(conversations=shown, last=shown[-1].place if len(found) > limit else None)
+
+    def archive(self, scope: Scope, conversation_id: ConversationId) -> None:
+        """Put a conversation away: unlisted, closed to questions, still readable. Its run is told to stop.
+
+        Raises:
+            NotFound: it is not the scope's.
+        """
+        self.transcripts.archive_conversation(scope, conversation_id)
+        self.stops.stop_live(scope, conversation_id)
 
     def fetch_view(self, scope: Scope, conversation_id: ConversationId) -> ConversationView:
         """Return a conversation and its last 200 messages; NotFound if it is not the scope's."""

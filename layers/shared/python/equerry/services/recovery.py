@@ -14,6 +14,7 @@ from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import RunId
+from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
 from equerry.ports.interrupts import InterruptPort
@@ -101,6 +102,28 @@ class RecoveryService:
         if lease is not None and lease.run_id == run.run_id:
             return False
         self._end(scope, run)
+        return True
+
+    def end_unclaimed(self, run: Run) -> bool:
+        """End, as cancelled, a run that waits for a worker; False, changing nothing, if one has taken it."""
+        held = self.leases.find_lease(run.conversation_id)
+        if held is None or held.run_id != run.run_id or held.token > 0:
+            return False
+        now = self.clock.now()
+        try:
+            claimed = self.leases.claim(
+                held.conversation_id, held.run_id, now=now, until=now + timedelta(seconds=SETTLING_S)
+            )
+        except LeaseLost:
+            return False
+        # `accepted` and `done` are all there is to tell.
+        end = RunEnd(stop_reason="cancelled", usage=Usage(), last_seq=2, ended_at=self.clock.now())
+        if self.runs.end_run(claimed.scope, run.run_id, end):
+            self.metrics.record(measure_end(run, end), profile=run.profile)
+        ended = self.runs.fetch_run(claimed.scope, run.run_id)
+        self.complete_log(claimed.scope, ended)
+        self.release(claimed, ended)
+        self.interrupts.clear_interrupt(run.run_id)
         return True
 
     def end_interrupted(self, lease: Lease, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Turns are accepted here: the conversation is taken, the question kept, the run handed to the workers."""
+"""Turns are accepted here: each is judged, its question kept, and its run handed to the workers."""
 
 import logging
 from contextlib import suppress
@@ -7,26 +7,45 @@ from dataclasses import dataclass
 from equerry.channel.events import ExecutionMode
 from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.execution import choose_mode
-from equerry.domain.leases import Lease
+from equerry.domain.leases import Lease, TurnInProgress
 from equerry.domain.limits import TurnLimits
+from equerry.domain.opening import OpenedTurn, Premises
 from equerry.domain.principal import Scope
+from equerry.domain.profiles import Profile
 from equerry.domain.rates import RateStanding
-from equerry.domain.submissions import parse_submission
+from equerry.domain.submissions import Submission, SubmissionInProgress, parse_submission
 from equerry.domain.switches import AssistantDisabled
+from equerry.domain.tenancy import Tenancy
+from equerry.domain.turn_context import TurnContext, derive_context
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, TooLarge
 from equerry.kernel.identifiers import ConversationId, MessageId, NewIdentifier, RunId
-from equerry.kernel.kinds import result
+from equerry.kernel.kinds import message, result
 from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
-from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
+from equerry.ports.profiles import ProfilePort
 from equerry.ports.queue import QueuePort
 from equerry.ports.switches import SwitchPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.admission import AdmissionService
+from equerry.services.stopping import StoppingService
 
 logger = logging.getLogger(__name__)
+
+_OBSTACLES = 3
+"""How often what stands in a turn's way is cleared before the caller is told."""
+
+
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What `submit` was given."""
+
+    text: str
+    key: str | None
+    context: TurnContext | None
+    surface: str | None
 
 
 @result
@@ -48,55 +67,71 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnService:
-    """Accepts turns and asks running ones to stop."""
+    """Accepts turns and asks running ones to stop.
+
+    Attributes:
+        unlisted: the standing of an organisation of which nobody has said anything.
+    """
 
     transcripts: TranscriptPort
     runs: RunPort
     leases: LeasePort
     admissions: AdmissionPort
-    interrupts: InterruptPort
+    profiles: ProfilePort
     queue: QueuePort
     switch: SwitchPort
     guard: AdmissionService
+    stops: StoppingService
+    unlisted: Tenancy
     clock: Clock
     new_id: NewIdentifier
 
     def submit(
-        self, scope: Scope, conversation_id: ConversationId, text: str, *, key: str | None = None
+        self,
+        scope: Scope,
+        conversation_id: ConversationId,
+        text: str,
+        *,
+        key: str | None = None,
+        context: TurnContext | None = None,
+        surface: str | None = None,
     ) -> Acceptance:
-        """Accept a turn; sent again under the same `key`, the same turn.
+        """Accept a turn; a refusal writes nothing and asks no model.
+
+        Args:
+            key: what the caller calls the question; sent again under the same key it is the same turn.
+            context: what the page says about itself.
+            surface: where it is asked, if not where the conversation stands.
 
         Raises, in this order:
             AssistantDisabled: an operator has turned the assistant off.
+            AssistantNotEnabled: the organisation does not have it.
+            SurfaceNotAllowed: not for this person, there.
             NotFound: no such conversation for this scope.
+            ConversationArchived: it takes no questions any more.
             InvalidInput: blank, or the key is malformed.
-            TooLarge: longer than the limit.
-            KeyReused: the key stands for another text.
+            TooLarge: text or context is longer than the limit.
+            KeyReused: the key stands for something else.
             SubmissionInProgress: the same question is being accepted right now.
             RateLimited: too many turns of the person, or of the organisation, in the last minute.
             DailyLimitReached: the organisation has too few tokens left.
-            TurnInProgress: a run that is alive has the conversation.
+            TurnInProgress: a run that is alive, and was not asked to stop, has the conversation.
             AssistantUnavailable, Unavailable: nothing was accepted; sending it again is safe.
         """
         self.require_enabled()
-        conversation = self.transcripts.fetch_conversation(scope, conversation_id)
-        question = _check_question(text, self.guard.limits)
-        submission = None if key is None else parse_submission(key, scope, conversation_id, question)
-        run = self._build_run(conversation)
-        admitted = self.guard.admit(scope, run, submission)
-        if isinstance(admitted, Run):
-            return self._repeat(admitted)
-        try:
-            self._append(scope, run, question)
-            self.queue.enqueue_run(run.run_id, run.conversation_id)
-        except BaseException:
-            self._abandon(scope, run, admitted.lease)
-            raise
-        logger.info(
-            "turn_accepted",
-            extra={"run_id": run.run_id, "mode": run.mode, "mode_reason": run.mode_reason},
-        )
-        return _accept(run, admitted.standings)
+        asked = _Question(text=text, key=key, context=context, surface=surface)
+        superseded: RunId | None = None
+        for _ in range(_OBSTACLES):
+            try:
+                return self._accept(scope, conversation_id, asked, superseded)
+            except TurnInProgress as busy:
+                self.guard.clear(busy)
+            except SubmissionInProgress as repeated:
+                first = self.guard.find_first(scope, conversation_id, repeated)
+                if first is not None:
+                    return self._repeat(first)
+                superseded = repeated.first.run_id
+        return self._accept(scope, conversation_id, asked, superseded)
 
     def is_enabled(self) -> bool:
         """Whether turns are accepted at all, which is what `submit` goes by."""
@@ -113,10 +148,61 @@ class TurnService:
         Raises:
             NotFound: unknown, or not this scope's.
         """
-        run = self.runs.fetch_run(scope, run_id)
-        if run.status != "ended":
-            self.interrupts.request_interrupt(run_id)
-        return run
+        return self.stops.stop(scope, run_id)
+
+    def _accept(
+        self, scope: Scope, conversation_id: ConversationId, asked: _Question, superseded: RunId | None
+    ) -> Acceptance:
+        admitted: list[OpenedTurn] = []
+
+        def open_turn(premises: Premises) -> OpenedTurn:
+            opened = self._judge(scope, asked, premises, superseded)
+            admitted.append(opened)
+            return opened
+
+        try:
+            opened = self.transcripts.append_turn(scope, conversation_id, open_turn)
+            self.queue.enqueue_run(opened.run.run_id, conversation_id)
+        except BaseException:
+            for opened in admitted:
+                self._abandon(scope, opened.run, opened.admission.lease)
+            raise
+        run = opened.run
+        logger.info(
+            "turn_accepted",
+            extra={"run_id": run.run_id, "mode": run.mode, "mode_reason": run.mode_reason},
+        )
+        return _acknowledge(run, opened.admission.standings)
+
+    def _judge(
+        self, scope: Scope, asked: _Question, premises: Premises, superseded: RunId | None
+    ) -> OpenedTurn:
+        """Go through all that can stand against a turn, in the order of `submit`."""
+        tenancy = premises.tenancy or self.unlisted
+        tenancy.require_enabled()
+        conversation = premises.conversation
+        surface = asked.surface or (conversation.surface if conversation else None)
+        if surface is not None:
+            tenancy.require_surface(surface)
+        if conversation is None:
+            raise NotFound("there is no such conversation")
+        profile = self.profiles.fetch_profile(conversation.profile)
+        tenancy.require_profile(profile, surface or conversation.surface, scope.role)
+        conversation.require_active()
+        text = _check_question(asked.text, self.guard.limits)
+        context = _check_context(asked.context, profile, self.guard.limits)
+        submission = _read_submission(scope, conversation.conversation_id, asked, text)
+        run = self._build_run(conversation)
+        admission = self.guard.admit(scope, run, submission, superseded)
+        question = TranscriptMessage(
+            message_id=run.user_message_id,
+            role="user",
+            text=text,
+            run_id=run.run_id,
+            created_at=run.created_at,
+            context=context,
+        )
+        return OpenedTurn(run=run, question=question, admission=admission)
 
     def _build_run(self, conversation: Conversation) -> Run:
         mode, reason = choose_mode()
@@ -136,20 +222,10 @@ class TurnService:
         if first.status == "queued":
             self.queue.enqueue_run(first.run_id, first.conversation_id)
         logger.info("turn_repeated", extra={"run_id": first.run_id})
-        return _accept(first, ())
-
-    def _append(self, scope: Scope, run: Run, question: str) -> None:
-        said = TranscriptMessage(
-            message_id=run.user_message_id,
-            role="user",
-            text=question,
-            run_id=run.run_id,
-            created_at=run.created_at,
-        )
-        self.transcripts.append_turn(scope, run, said)
+        return _acknowledge(first, ())
 
     def _abandon(self, scope: Scope, run: Run, lease: Lease) -> None:
-        """Give the conversation back after a refusal, without leaving a run that nobody will end."""
+        """Give the conversation back after a failure, without leaving a run that nobody will end."""
         try:
             with suppress(NotFound):  # the turn was never written
                 self.runs.end_run(scope, run.run_id, _not_queued(self.clock))
@@ -166,7 +242,7 @@ class TurnService:
             logger.warning("lease_left_to_lapse", extra={"run_id": lease.run_id})
 
 
-def _accept(run: Run, standings: tuple[RateStanding, ...]) -> Acceptance:
+def _acknowledge(run: Run, standings: tuple[RateStanding, ...]) -> Acceptance:
     return Acceptance(
         run_id=run.run_id,
         conversation_id=run.conversation_id,
@@ -184,6 +260,22 @@ def _check_question(text: str, limits: TurnLimits) -> str:
     if len(question) > limits.message_chars:
         raise TooLarge(f"text must be at most {limits.message_chars} characters, got {len(question)}")
     return question
+
+
+def _check_context(given: TurnContext | None, profile: Profile, limits: TurnLimits) -> TurnContext | None:
+    if given is None:
+        return None
+    given.require_size(limits.message_chars)
+    return derive_context(given, profile.routes)
+
+
+def _read_submission(
+    scope: Scope, conversation_id: ConversationId, asked: _Question, text: str
+) -> Submission | None:
+    if asked.key is None:
+        return None
+    beside = (asked.context.to_text() if asked.context else "", asked.surface or "")
+    return parse_submission(asked.key, scope, conversation_id, text, *(beside if any(beside) else ()))
 
 
 def _not_queued(clock: Clock) -> RunEnd:

@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.identifiers import as_uuid
+from equerry.adapters.postgres.tenancies import read_tenancy
 from equerry.channel.events import CitationRef
-from equerry.domain.conversations import Conversation, Run, TranscriptMessage, derive_title
+from equerry.domain.conversations import (
+    Conversation,
+    ConversationArchived,
+    ConversationPlace,
+    Run,
+    TranscriptMessage,
+    derive_title,
+)
+from equerry.domain.opening import OpenedTurn, OpenTurn, Premises
 from equerry.domain.principal import Scope
+from equerry.domain.turn_context import TurnContext, read_context
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, DocumentId, MessageId, PassageId, RunId
 
@@ -16,11 +26,29 @@ if TYPE_CHECKING:
     from equerry.adapters.postgres.connections import Rows
 
 _FETCH = "SELECT * FROM assistant_conversations WHERE conversation_id = %s"
-_LOCK = "SELECT * FROM assistant_conversations WHERE conversation_id = %s FOR UPDATE"
+_LIST = """
+SELECT * FROM assistant_conversations
+WHERE organisation_id = %(organisation)s AND created_by = %(user)s AND state = 'active'
+    AND (%(at)s::timestamptz IS NULL OR (updated_at, conversation_id) < (%(at)s, %(id)s::uuid))
+ORDER BY updated_at DESC, conversation_id DESC LIMIT %(limit)s
+"""
+_PREMISES = """
+SELECT conversation.*, tenancy.enabled, tenancy.surfaces, tenancy.profiles
+FROM (SELECT %s::uuid AS wanted, %s AS organisation) AS asked
+LEFT JOIN assistant_tenancies AS tenancy ON tenancy.organisation_id = asked.organisation
+LEFT JOIN assistant_conversations AS conversation ON conversation.conversation_id = asked.wanted
+"""
+_TOUCH = """
+UPDATE assistant_conversations
+SET title = CASE WHEN title = '' THEN %s ELSE title END, updated_at = greatest(updated_at, %s),
+    context = coalesce(%s::jsonb, context)
+WHERE conversation_id = %s AND state = 'active'
+"""
 _INSERT_MESSAGE = """
 INSERT INTO assistant_messages
-    (message_id, conversation_id, organisation_id, created_by, run_id, role, content, citations, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s)
+    (message_id, conversation_id, organisation_id, created_by, run_id, role, content, citations, context,
+     created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s::jsonb, %s)
 ON CONFLICT (message_id) DO NOTHING
 """
 _INSERT_RUN = """
@@ -43,7 +71,8 @@ class PostgresTranscriptAdapter:
         with self.connections.transaction(scope) as rows:
             rows.execute(
                 "INSERT INTO assistant_conversations (conversation_id, organisation_id, created_by, profile,"
-                " title, created_at, updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+                " title, surface, about, context, created_at, updated_at)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s, %s)"
                 " ON CONFLICT (conversation_id) DO NOTHING",
                 (
                     as_uuid(conversation.conversation_id, name="conversation"),
@@ -51,20 +80,39 @@ class PostgresTranscriptAdapter:
                     scope.user_id,
                     conversation.profile,
                     conversation.title,
+                    conversation.surface,
+                    conversation.about,
+                    _context_text(conversation.context),
                     conversation.created_at,
                     conversation.updated_at,
                 ),
             )
 
-    def list_conversations(self, scope: Scope, *, limit: int) -> tuple[Conversation, ...]:
+    def list_conversations(
+        self, scope: Scope, *, limit: int, after: ConversationPlace | None = None
+    ) -> tuple[Conversation, ...]:
+        """See TranscriptPort."""
+        wanted = {
+            "organisation": scope.organisation_id,
+            "user": scope.user_id,
+            "at": after.updated_at if after else None,
+            "id": as_uuid(after.conversation_id, name="conversation") if after else None,
+            "limit": limit,
+        }
+        with self.connections.transaction(scope) as rows:
+            rows.execute(_LIST, wanted)
+            return tuple(_conversation(row) for row in rows)
+
+    def archive_conversation(self, scope: Scope, conversation_id: ConversationId) -> None:
         """See TranscriptPort."""
         with self.connections.transaction(scope) as rows:
             rows.execute(
-                "SELECT * FROM assistant_conversations WHERE organisation_id = %s AND created_by = %s"
-                " ORDER BY updated_at DESC, conversation_id LIMIT %s",
-                (scope.organisation_id, scope.user_id, limit),
+                "UPDATE assistant_conversations SET state = 'archived',"
+                " archived_at = coalesce(archived_at, now()) WHERE conversation_id = %s",
+                (as_uuid(conversation_id, name="conversation"),),
             )
-            return tuple(_conversation(row) for row in rows)
+            if rows.rowcount == 0:
+                raise NotFound("there is no such conversation")
 
     def fetch_conversation(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
         """See TranscriptPort."""
@@ -83,23 +131,18 @@ class PostgresTranscriptAdapter:
             )
             return tuple(read_message(row) for row in reversed(rows.fetchall()))
 
-    def append_turn(self, scope: Scope, run: Run, question: TranscriptMessage) -> None:
+    def append_turn(self, scope: Scope, conversation_id: ConversationId, open_turn: OpenTurn) -> OpenedTurn:
         """See TranscriptPort."""
         with self.connections.transaction(scope) as rows:
-            conversation = _fetch_conversation(rows, run.conversation_id, lock=True)
-            _insert_run(rows, scope, run)
-            if rows.rowcount == 0:
-                return
-            insert_message(rows, scope, run.conversation_id, question)
-            rows.execute(
-                "UPDATE assistant_conversations SET title = %s, updated_at = greatest(updated_at, %s)"
-                " WHERE conversation_id = %s",
-                (
-                    conversation["title"] or derive_title(question.text),
-                    question.created_at,
-                    conversation["conversation_id"],
-                ),
-            )
+            premises = _fetch_premises(rows, scope, conversation_id)
+            opened = open_turn(premises)
+            if premises.conversation is None:
+                raise NotFound("there is no such conversation")
+            _touch(rows, conversation_id, opened.question)
+            _insert_run(rows, scope, opened.run)
+            if rows.rowcount:
+                insert_message(rows, scope, conversation_id, opened.question)
+            return opened
 
 
 def insert_message(
@@ -117,6 +160,7 @@ def insert_message(
             message.role,
             message.text,
             json.dumps([asdict(citation) for citation in message.citations]),
+            _context_text(message.context),
             message.created_at,
         ),
     )
@@ -131,6 +175,7 @@ def read_message(row: dict[str, Any]) -> TranscriptMessage:
         run_id=RunId(str(row["run_id"])),
         created_at=row["created_at"],
         citations=tuple(_citation(entry) for entry in row["citations"]),
+        context=read_context(row["context"]),
     )
 
 
@@ -152,13 +197,35 @@ def _insert_run(rows: "Rows", scope: Scope, run: Run) -> None:
     )
 
 
-def _fetch_conversation(
-    rows: "Rows", conversation_id: ConversationId, *, lock: bool = False
-) -> dict[str, Any]:
-    rows.execute(
-        _LOCK if lock else _FETCH,
-        (as_uuid(conversation_id, name="conversation"),),
+def _fetch_premises(rows: "Rows", scope: Scope, conversation_id: ConversationId) -> Premises:
+    rows.execute(_PREMISES, (as_uuid(conversation_id, name="conversation"), scope.organisation_id))
+    (row,) = rows.fetchall()
+    return Premises(
+        tenancy=None if row["enabled"] is None else read_tenancy(row),
+        conversation=None if row["conversation_id"] is None else _conversation(row),
     )
+
+
+def _touch(rows: "Rows", conversation_id: ConversationId, question: TranscriptMessage) -> None:
+    rows.execute(
+        _TOUCH,
+        (
+            derive_title(question.text),
+            question.created_at,
+            _context_text(question.context),
+            as_uuid(conversation_id, name="conversation"),
+        ),
+    )
+    if rows.rowcount == 0:
+        raise ConversationArchived
+
+
+def _context_text(context: TurnContext | None) -> str | None:
+    return None if context is None else json.dumps(context.to_data())
+
+
+def _fetch_conversation(rows: "Rows", conversation_id: ConversationId) -> dict[str, Any]:
+    rows.execute(_FETCH, (as_uuid(conversation_id, name="conversation"),))
     row = rows.fetchone()
     if row is None:
         raise NotFound("there is no such conversation")
@@ -172,6 +239,10 @@ def _conversation(row: dict[str, Any]) -> Conversation:
         title=row["title"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        surface=row["surface"],
+        about=row["about"],
+        state=row["state"],
+        context=read_context(row["context"]),
     )
 
 

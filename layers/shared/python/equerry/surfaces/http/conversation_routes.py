@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from equerry.domain.conversations import TranscriptMessage
+from equerry.domain.conversations import Conversation, TranscriptMessage
+from equerry.domain.turn_context import TurnContext, build_context
 from equerry.kernel.identifiers import ConversationId, RunId, parse_identifier
 from equerry.services.conversations import ConversationService
 from equerry.services.turns import TurnService
@@ -12,6 +13,8 @@ from equerry.surfaces.http.models import (
     ArtifactAnswer,
     ArtifactList,
     CitationAnswer,
+    ContextAnswer,
+    ContextRequest,
     ConversationAnswer,
     ConversationList,
     ConversationRequest,
@@ -21,6 +24,7 @@ from equerry.surfaces.http.models import (
     TranscriptAnswer,
     TurnRequest,
 )
+from equerry.surfaces.http.paging import PAGE, read_limit, read_place, write_place
 from equerry.surfaces.http.rates import encode_standings
 from equerry.surfaces.http.routing import Parameter, Route
 
@@ -56,9 +60,10 @@ class ConversationRoutes:
                 method="GET",
                 path="/conversations",
                 operation="listConversations",
-                summary="Your conversations, last changed first",
-                handle=self.list_recent,
+                summary="Your active conversations, last changed first",
+                handle=self.list_active,
                 answer=ConversationList,
+                query=PAGE,
             ),
             Route(
                 method="GET",
@@ -67,6 +72,15 @@ class ConversationRoutes:
                 summary="A conversation and its messages",
                 handle=self.fetch,
                 answer=TranscriptAnswer,
+                failures=(404,),
+            ),
+            Route(
+                method="DELETE",
+                path=one,
+                operation="archiveConversation",
+                summary="Put a conversation away; it stays to be read",
+                handle=self.archive,
+                status=204,
                 failures=(404,),
             ),
             Route(
@@ -105,19 +119,36 @@ class ConversationRoutes:
     def create(self, request: HttpRequest) -> HttpAnswer:
         """POST /conversations."""
         asked = request.read_body(ConversationRequest)
-        created = self.conversations.create(request.principal.scope, profile=asked.profile, title=asked.title)
-        return HttpAnswer(status=201, body=ConversationAnswer.model_validate(created))
+        created = self.conversations.create(
+            request.principal.scope,
+            profile=asked.profile,
+            title=asked.title,
+            surface=asked.surface,
+            about=asked.about,
+            context=_read_context(asked.context),
+        )
+        return HttpAnswer(status=201, body=_encode_conversation(created))
 
-    def list_recent(self, request: HttpRequest) -> HttpAnswer:
+    def list_active(self, request: HttpRequest) -> HttpAnswer:
         """GET /conversations."""
-        found = self.conversations.list_recent(request.principal.scope)
-        listed = [ConversationAnswer.model_validate(conversation) for conversation in found]
-        return HttpAnswer(status=200, body=ConversationList(conversations=listed))
+        page = self.conversations.show_active(
+            request.principal.scope, limit=read_limit(request.query), after=read_place(request.query)
+        )
+        listed = [_encode_conversation(conversation) for conversation in page.conversations]
+        answer = ConversationList(
+            conversations=listed, cursor=None if page.last is None else write_place(page.last)
+        )
+        return HttpAnswer(status=200, body=answer)
+
+    def archive(self, request: HttpRequest) -> HttpAnswer:
+        """DELETE /conversations/{conversationId}."""
+        self.conversations.archive(request.principal.scope, _conversation_id(request))
+        return HttpAnswer(status=204)
 
     def fetch(self, request: HttpRequest) -> HttpAnswer:
         """GET /conversations/{conversationId}."""
         view = self.conversations.fetch_view(request.principal.scope, _conversation_id(request))
-        conversation = ConversationAnswer.model_validate(view.conversation)
+        conversation = _encode_conversation(view.conversation)
         answer = TranscriptAnswer(
             **conversation.model_dump(),
             active_run_id=view.active_run_id,
@@ -134,6 +165,8 @@ class ConversationRoutes:
             _conversation_id(request),
             asked.text,
             key=request.headers.get(_KEY.name.lower()),
+            context=_read_context(asked.context),
+            surface=asked.surface,
         )
         answer = AcceptanceAnswer(
             run_id=accepted.run_id,
@@ -164,6 +197,27 @@ class ConversationRoutes:
 
 def _conversation_id(request: HttpRequest) -> ConversationId:
     return parse_identifier(ConversationId, request.path["conversationId"], name="conversationId")
+
+
+def _read_context(given: ContextRequest | None) -> TurnContext | None:
+    if given is None:
+        return None
+    return build_context(given.route, {"projectId": given.project_id, "estimateId": given.estimate_id})
+
+
+def _encode_conversation(conversation: Conversation) -> ConversationAnswer:
+    context = conversation.context
+    return ConversationAnswer(
+        conversation_id=conversation.conversation_id,
+        title=conversation.title,
+        profile=conversation.profile,
+        surface=conversation.surface,
+        about=conversation.about,
+        state=conversation.state,
+        context=None if context is None else ContextAnswer(route=context.route, ids=dict(context.ids)),
+        created_at=conversation.created_at,
+        updated_at=conversation.updated_at,
+    )
 
 
 def _encode_message(message: TranscriptMessage) -> MessageAnswer:

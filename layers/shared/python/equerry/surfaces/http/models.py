@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from equerry.channel.events import ExecutionMode, StopReason
 from equerry.domain.activity import ActivityOutcome
-from equerry.domain.conversations import RunStatus
+from equerry.domain.conversations import ConversationState, RunStatus
 from equerry.domain.corpora import DocumentStatus
 
 
@@ -32,11 +32,35 @@ class Problem(WireModel):
     reference: str
 
 
+class ContextRequest(WireModel):
+    """What your page says about itself: hints for the assistant, which open nothing to anybody.
+
+    Ids that stand in `route` go before those given beside it. All of it together: 120,000 characters at most.
+    """
+
+    route: str | None = None
+    project_id: str | None = None
+    estimate_id: str | None = None
+
+
+class ContextAnswer(WireModel):
+    """What a page said about itself; `ids` by name, those found in the route among them."""
+
+    route: str | None
+    ids: dict[str, str]
+
+
+SurfaceName = Annotated[str, Field(min_length=1, max_length=64)]
+
+
 class ConversationRequest(WireModel):
-    """Open a conversation."""
+    """Open a conversation; `surface` is where in your product, `about` your name for what it concerns."""
 
     profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     title: Annotated[str, Field(max_length=500)] | None = None
+    surface: SurfaceName | None = None
+    about: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    context: ContextRequest | None = None
 
 
 class ConversationAnswer(WireModel):
@@ -45,14 +69,19 @@ class ConversationAnswer(WireModel):
     conversation_id: str
     title: str
     profile: str
+    surface: str
+    about: str | None
+    state: ConversationState
+    context: ContextAnswer | None
     created_at: datetime
     updated_at: datetime
 
 
 class ConversationList(WireModel):
-    """Last changed first."""
+    """Last changed first; ask again with `cursor` while there is one."""
 
     conversations: list[ConversationAnswer]
+    cursor: str | None
 
 
 class CitationAnswer(WireModel):
@@ -86,9 +115,11 @@ class TranscriptAnswer(ConversationAnswer):
 
 
 class TurnRequest(WireModel):
-    """Ask something."""
+    """Ask something; `surface` is where, if not where the conversation stands."""
 
     text: str
+    context: ContextRequest | None = None
+    surface: SurfaceName | None = None
 
 
 class MessageIds(WireModel):
