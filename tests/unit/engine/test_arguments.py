@@ -1,0 +1,101 @@
+"""What a model sends a tool is checked before the tool sees it."""
+
+import pytest
+from equerry.adapters.fixture.script import say
+from equerry.engine.arguments import find_problem
+from equerry.engine.loop_events import ToolFinished
+from equerry.engine.model import ToolSpec
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema.exceptions import SchemaError
+
+from tests.unit.engine.playing import ProbeTool, ask, contents, run, wish
+from tests.unit.engine.test_run_loop import Model
+
+SPEC = ToolSpec(
+    name="book",
+    description="Books.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "room": {"type": "string", "maxLength": 5},
+            "seats": {"type": "integer", "minimum": 1},
+            "kind": {"enum": ["talk", "meal"]},
+            "who": {"type": "array", "items": {"type": "object", "properties": {"age": {"type": "number"}}}},
+        },
+        "required": ["room"],
+        "additionalProperties": False,
+    },
+)
+
+
+def test_arguments_that_fit_have_no_problem() -> None:
+    assert find_problem(SPEC, {"room": "a", "seats": 2, "kind": "meal", "who": [{"age": 3.5}]}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "arguments needs room"),
+        ({"room": 7}, "arguments.room is an integer, must be string"),
+        ({"room": None}, "arguments.room is null, must be string"),
+        ({"room": "a", "seats": True}, "arguments.seats is a boolean, must be integer"),
+        ({"room": "a", "seats": 0}, "arguments.seats is an integer (0), which breaks minimum 1"),
+        ({"room": "abcdefg"}, "arguments.room is a string of length 7, which breaks maxLength 5"),
+        ({"room": "a", "kind": "walk"}, "arguments.kind is 'walk', must be one of talk, meal"),
+        ({"room": "a", "floor": 1}, "arguments has no floor; it takes room, seats, kind, who"),
+        ({"room": "a", "who": [{}, {"age": "x"}]}, "arguments.who[1].age is a string, must be number"),
+    ],
+)
+def test_a_problem_names_the_place_what_is_there_and_what_would_do(
+    arguments: dict[str, object], said: str
+) -> None:
+    problem = find_problem(SPEC, arguments)
+
+    assert problem is not None
+    assert problem.splitlines() == ["The arguments do not fit, and book was not run:", f"- {said}"]
+
+
+def test_many_problems_are_counted_and_long_values_cut() -> None:
+    many = find_problem(SPEC, {"room": "a", "who": ["x"] * 30})
+    long = find_problem(SPEC, {"room": "a", "kind": "x" * 100_000})
+
+    assert many is not None
+    assert many.endswith("- and 25 more")
+    assert long is not None
+    assert len(long) < 500
+
+
+def test_nothing_is_fetched_for_a_schema_that_points_elsewhere() -> None:
+    spec = ToolSpec(name="t", description="d", input_schema={"$ref": "https://schemas.example/x.json"})
+
+    with pytest.raises(Exception, match="Unresolvable"):
+        find_problem(spec, {})
+
+
+def test_a_schema_that_is_none_is_a_bug_of_ours() -> None:
+    with pytest.raises(SchemaError):
+        find_problem(ToolSpec(name="t", description="d", input_schema={"type": "text"}), {})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["room", "seats", "kind", "who", "x"]) | st.text(max_size=4), JSON))
+def test_whatever_comes_is_either_run_or_answered(arguments: dict[str, object]) -> None:
+    tool = ProbeTool("book", schema=SPEC.input_schema)
+
+    outcome, events = run(Model(ask(wish("book", "c", **arguments)), say("Done.")).stream, tool)
+
+    (answer,) = contents(outcome)
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert outcome.stop == "end_turn"
+    if tool.heard:
+        assert (tool.heard, answer, finished.failure) == ([arguments], "done", None)
+    else:
+        assert answer.startswith("The arguments do not fit")
+        assert finished.failure == "invalid_arguments"
