@@ -7,6 +7,7 @@ from hashlib import sha256
 from json import dumps
 
 from equerry.domain.corpora import parse_corpus_id
+from equerry.domain.fast_path import FastPath, check_fast_path, read_fast_path
 from equerry.domain.principal import Role
 from equerry.domain.turn_context import DEFAULT_ROUTES, RoutePattern, parse_route_pattern
 from equerry.engine.assistant import LoopLimits
@@ -16,7 +17,7 @@ from equerry.kernel.kinds import value
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _TEXTS = ("title", "identity", "guidance")
-_OPTIONAL = {"tools", "corpora", "limits", "task_class", "surfaces", "roles", "routes"}
+_OPTIONAL = {"tools", "corpora", "limits", "task_class", "surfaces", "roles", "routes", "fast_path"}
 _LISTS = ("tools", "corpora", "surfaces", "roles", "routes")
 _ROLES: dict[str, Role] = {"member": "member", "admin": "admin"}
 DEFAULT_SURFACE = "chat"
@@ -49,6 +50,7 @@ class Profile:
         surfaces: where in the product it answers.
         roles: whom it answers.
         routes: pages of the product whose address says what is on them; the first that fits counts.
+        fast_path: the questions it answers without a model; None: every question goes to the model.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Profile:
     surfaces: tuple[str, ...] = (DEFAULT_SURFACE,)
     roles: tuple[Role, ...] = ("member", "admin")
     routes: tuple[RoutePattern, ...] = DEFAULT_ROUTES
+    fast_path: FastPath | None = None
 
 
 def read_profile(name: str, data: Mapping[str, object]) -> Profile:
@@ -72,6 +75,7 @@ def read_profile(name: str, data: Mapping[str, object]) -> Profile:
         InvalidProfile: anything is missing, unknown, of another type, or over the platform's limits.
     """
     problems = [*_check_shape(name, data), *_check_lists(data), *_check_places(data), *_check_limits(data)]
+    problems += check_fast_path(data.get("fast_path"))
     if problems:
         raise InvalidProfile(f"profile {name!r}: " + "; ".join(problems))
     corpora = _strings(data.get("corpora", ["*"]))
@@ -89,6 +93,7 @@ def read_profile(name: str, data: Mapping[str, object]) -> Profile:
         surfaces=_strings(data.get("surfaces", [DEFAULT_SURFACE])),
         roles=tuple(_ROLES[role] for role in _strings(data.get("roles", list(_ROLES)))),
         routes=_routes(data),
+        fast_path=read_fast_path(data.get("fast_path")),
     )
 
 
