@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,8 @@ from equerry.kernel.errors import Unavailable
 from local.ports import find_free_port
 from local.postgres import EmbeddedPostgres
 from tests.contract.databases import Database, build_database, build_scope
+from tests.faults.plans import Once, Vanish
+from tests.faults.postgres_proxy import serve_postgres_proxy
 
 pytestmark = pytest.mark.postgres
 
@@ -33,6 +36,15 @@ def ask(connections: PostgresConnections, scope: Scope = SCOPE) -> str:
         row = rows.execute("SELECT equerry_user() AS user").fetchone()
         assert row is not None
         return str(row["user"])
+
+
+def rename(connections: PostgresConnections, title: str, *then: str) -> int:
+    """Change every title and do something more in the same transaction; return how many changed."""
+    with connections.transaction(SCOPE) as rows:
+        changed = rows.execute("UPDATE assistant_conversations SET title = %s", (title,)).rowcount
+        for statement in then:
+            rows.execute(statement)
+    return changed
 
 
 def end_sessions(database: Database) -> None:
@@ -129,6 +141,26 @@ def test_a_statement_that_takes_too_long_is_unavailable_before_the_gateway_gives
     with pytest.raises(Unavailable):
         wait_too_long()
     connections.close()
+
+
+def test_a_caller_that_is_lost_in_mid_transaction_keeps_its_rows_from_nobody_for_long(
+    database: Database,
+) -> None:
+    survivors = PostgresConnections(lambda: database.address("equerry_runtime"), silence_s=20.0)
+    with survivors.transaction(SCOPE) as rows:
+        rows.execute(INSERT)
+    with serve_postgres_proxy(database.server.port) as proxy:
+        address = replace(database.address("equerry_runtime"), port=proxy.port)
+        lost = PostgresConnections(lambda: address, silence_s=3.0)
+        proxy.plan = Once(lambda call: b"pg_sleep" in call.body, lambda _: Vanish())
+        with pytest.raises(Unavailable):
+            rename(lost, "lost", "SELECT pg_sleep(0)")
+        lost.close()
+
+        assert rename(survivors, "kept") == 1
+    survivors.close()
+    with psycopg.connect(database.superuser_url) as session:
+        session.execute("DELETE FROM assistant_conversations WHERE organisation_id = 'org-pool'")
 
 
 def test_a_statement_that_is_our_bug_passes_as_it_is(database: Database) -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 SETTINGS = ("app.organisation_id", "app.user_id", "app.project_ids", "app.role")
 # In the transaction, not at connecting: a proxy takes no options, and pins a session that sets its own.
-_SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in (*SETTINGS, "statement_timeout"))
+# The second limit frees the rows of a caller that was lost with its machine, which says no goodbye.
+_LIMITS = ("statement_timeout", "idle_in_transaction_session_timeout")
+_SET = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in (*SETTINGS, *_LIMITS))
 _CHECK_S = 2.0
 """How long a pooled connection may take to say that it lives."""
 _HEAD_START_S = 2.0
@@ -95,7 +97,7 @@ class PostgresConnections:
             connection.cursor() as rows,
         ):
             limit_ms = int((self._silence_s - _HEAD_START_S) * 1000)
-            rows.execute(_SET, (*settings, str(limit_ms)))
+            rows.execute(_SET, (*settings, str(limit_ms), str(int(self._silence_s * 1000))))
             yield rows
 
     @contextmanager

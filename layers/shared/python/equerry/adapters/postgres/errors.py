@@ -8,9 +8,10 @@ from equerry.kernel.errors import Unavailable
 
 RETRY_AFTER_S: Final = 5
 # By SQLSTATE: connection exceptions, too little of a resource (53300: too many connections), an operator's
-# shutdown, serialization failure, deadlock, lock or statement timeout, and a writer that has become a reader.
+# shutdown, serialization failure, deadlock, lock or statement timeout, a writer that has become a reader,
+# and a transaction that stood idle for too long.
 TRANSIENT_CLASSES: Final = ("08", "53")
-TRANSIENT_STATES: Final = ("57P01", "57P02", "57P03", "40001", "40P01", "55P03", "57014", "25006")
+TRANSIENT_STATES: Final = ("57P01", "57P02", "57P03", "40001", "40P01", "55P03", "57014", "25006", "25P03")
 
 
 @contextmanager
