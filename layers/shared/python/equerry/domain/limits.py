@@ -1,4 +1,4 @@
-"""The one table of a deployment's limits; the environment and an override may each change it, and nothing else."""
+"""The one table of a deployment's limits, which the environment and an override may change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""The switches by which an operator stops a tool, a pack, a model, a profile, an organisation, or everything."""
+"""The switches by which an operator stops one thing, or everything."""
 
 from typing import Protocol
 

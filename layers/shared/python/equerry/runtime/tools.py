@@ -17,6 +17,10 @@ from equerry.packs.docs.search import SearchDocsTool
 from equerry.runtime.embeddings import build_embedding
 from equerry.services.answering import BuildTools
 from equerry.services.retrieval import RetrievalService
+from equerry.services.switching import ToolSwitchService
+
+_PACKS = {"search_docs": "docs", "lookup_docs": "docs"}
+"""Which folder of `equerry.packs` each tool comes from."""
 
 
 class ToolSettings(Protocol):
@@ -26,8 +30,15 @@ class ToolSettings(Protocol):
     def embedding_provider(self) -> str: ...
 
 
-def build_tool_registry(database: PostgresConnections, settings: ToolSettings) -> BuildTools:
-    """Return what builds a turn's tools.
+def derive_pack(tool: str) -> str:
+    """Return the name of the pack that a tool comes in; blank for no tool of ours."""
+    return _PACKS.get(tool, "")
+
+
+def build_tool_registry(
+    database: PostgresConnections, settings: ToolSettings, tool_switches: ToolSwitchService
+) -> BuildTools:
+    """Return what builds a turn's tools, those that are on.
 
     Raises:
         ValueError: an unknown embedding provider; later, a profile that names an unknown tool.
@@ -38,11 +49,16 @@ def build_tool_registry(database: PostgresConnections, settings: ToolSettings) -
         words=PostgresLexicalIndexAdapter(database),
         embedding=build_embedding(settings.embedding_provider),
     )
-    return partial(_build_tools, service)
+    return partial(_build_tools, service, tool_switches)
 
 
 def _build_tools(
-    service: RetrievalService, profile: Profile, scope: Scope, evidence: Evidence, nonce: str
+    service: RetrievalService,
+    tool_switches: ToolSwitchService,
+    profile: Profile,
+    scope: Scope,
+    evidence: Evidence,
+    nonce: str,
 ) -> tuple[Tool, ...]:
     def search(query: str, limit: int) -> Retrieval:
         return service.search(scope, query, corpora=profile.corpora, limit=limit)
@@ -58,4 +74,4 @@ def _build_tools(
     unknown = [name for name in profile.tools if name not in known]
     if unknown:
         raise ValueError(f"profile {profile.name!r} names unknown tools {unknown}; known are {sorted(known)}")
-    return tuple(known[name] for name in profile.tools)
+    return tool_switches.offer(tuple(known[name] for name in profile.tools))

@@ -44,6 +44,7 @@ class AnswerService:
     model: ModelPort
     endings: EndingService
     build_tools: BuildTools
+    find_degraded: Callable[[Profile], tuple[str, ...]] = lambda _profile: ()
     new_nonce: Callable[[], str]
     limits: TurnLimits
     clock: Clock
@@ -79,7 +80,9 @@ class AnswerService:
         nonce = self.new_nonce()
         tools = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
         assistant = Assistant(
-            prompt=compose_prompt(profile, retrieves=bool(tools), nonce=nonce),
+            prompt=compose_prompt(
+                profile, retrieves=bool(tools), nonce=nonce, degraded=self.find_degraded(profile)
+            ),
             tools=tools,
             limits=bound_limits(profile.limits, reserved, self.limits),
         )

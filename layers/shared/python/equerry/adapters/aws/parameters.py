@@ -70,7 +70,7 @@ class ParameterReader:
     def list_readings(self, parameters: Sequence[Parameter]) -> tuple[Reading, ...]:
         """Return what is known of each, in order; those too old to be used are read first, ten at a call.
 
-        A reading is the same object until SSM has been asked again. One that failed holds the last known text.
+        A reading is the same object until SSM is asked again; one that failed holds the last known text.
         """
         with self._lock:
             old = [parameter for parameter in parameters if self._is_old(parameter)]

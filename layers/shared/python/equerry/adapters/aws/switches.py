@@ -19,8 +19,8 @@ class ParameterSwitchAdapter:
     Args:
         stated: the platform's switch, from the environment; it goes before the parameter.
         name: the platform's parameter, `true` or `false`.
-        prefix: below it are the other levels: `<prefix>/tool` holds the names of tools that are off, with commas
-            between them, or `-`.
+        prefix: below it are the other levels: `<prefix>/tool` holds the names of tools that are off, with
+            commas between them, or `-`.
         metrics: hears of a setting that says nothing, as long as it is there.
     """
 
