@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
-from infra.loading_turns import load_turn_limits
+from infra.loading_turns import check_wall_time, load_turn_limits
 from infra.log_groups import RETENTION
 from infra.reading import ConfigurationRefused, Reader
 
@@ -64,6 +64,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         site=_site(root.table("site")) if root.has("site") else None,
         local=local,
     )
+    check_wall_time(root, found)
     root.refuse_unknown()
     if root.problems:
         raise ConfigurationRefused(source, root.problems)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import fields
 
+from equerry.domain.execution import WORKER_MARGIN_S, derive_longest_wall_s
 from equerry.domain.limits import TurnLimits
 
+from infra.config import StageConfig
 from infra.reading import Reader
 
 _MOST = 10**12
@@ -19,3 +21,13 @@ def load_turn_limits(table: Reader) -> Mapping[str, int]:
     except ValueError as problem:
         table.refuse("floor_tokens", str(problem))
     return stated
+
+
+def check_wall_time(root: Reader, found: StageConfig) -> None:
+    """Refuse turns that would outlast their worker."""
+    wall_s = found.turns.get("wall_s", TurnLimits().wall_s)
+    timeout_s = found.limits.worker_timeout_s
+    if wall_s > derive_longest_wall_s(timeout_s):
+        more = f"{WORKER_MARGIN_S} s more than turns.wall_s ({wall_s})"
+        complaint = f"must be at least {wall_s + WORKER_MARGIN_S}, {more}, got {timeout_s}"
+        root.refuse("limits.worker_timeout_s", complaint)

@@ -91,6 +91,12 @@ def test_the_local_stage_is_the_default() -> None:
         ("production", {"network__cidr": "ten"}, "network.cidr: must be a range such as 10.40.0.0/20"),
         ("production", {"network__vpc_id": "vpc-1"}, "network.availability_zones: must hold at least 2"),
         ("production", {"limits__worker_timeout_s": 900}, "must be a whole number from 30 to 840, got 900"),
+        (
+            "production",
+            {"limits__worker_timeout_s": 284},
+            "must be at least 285, 45 s more than turns.wall_s (240)",
+        ),
+        ("production", {"turns__wall_s": 256}, "limits.worker_timeout_s: must be at least 301"),
         ("production", {"limits__log_retention_days": 17}, "must be one of 1, 3, 5, 7, 14, 30"),
         ("production", {"limits__http_reserved_concurrency": 0}, "from 1 to 1000, got 0"),
         ("production", {"site__token_url": "http://a"}, "site.token_url: must be the https address"),

@@ -4,7 +4,7 @@ import pytest
 from equerry.domain.budget import Reservation
 from equerry.domain.composition import fit_history
 from equerry.domain.conversations import TranscriptMessage
-from equerry.domain.execution import bound_limits, choose_history
+from equerry.domain.execution import bound_limits, choose_history, fit_worker
 from equerry.domain.limits import TurnLimits
 from equerry.engine.assistant import LoopLimits
 from equerry.kernel.identifiers import MessageId, RunId
@@ -41,6 +41,19 @@ def test_a_platform_s_cap_holds_for_every_profile_and_a_profile_s_own_below_it()
     limits = bound_limits(profile, WHOLE, TurnLimits(tool_rounds=5, tool_calls=4, round_tokens=100))
 
     assert (limits.rounds, limits.tool_calls, limits.round_output_tokens) == (3, 4, 100)
+
+
+def test_time_is_bound_by_the_platform_and_by_the_profile() -> None:
+    profile = LoopLimits(wall_s=100, first_chunk_s=20)
+
+    limits = bound_limits(profile, WHOLE, TurnLimits(wall_s=90, first_chunk_s=30, inter_chunk_s=10))
+
+    assert (limits.wall_s, limits.first_chunk_s, limits.inter_chunk_s) == (90, 20, 10)
+
+
+@pytest.mark.parametrize(("timeout_s", "wall_s"), [(300, 240), (285, 240), (284, 239), (60, 15), (30, 1)])
+def test_no_turn_is_given_more_time_than_its_worker_has(timeout_s: int, wall_s: int) -> None:
+    assert fit_worker(TurnLimits(), timeout_s).wall_s == wall_s
 
 
 @pytest.mark.req("A-BUDG-05")

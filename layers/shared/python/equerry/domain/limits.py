@@ -1,4 +1,4 @@
-"""The one table of a deployment's limits, which the environment and an override may change."""
+"""The one table of a deployment's limits; only the environment and an override may change it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -24,6 +24,9 @@ class TurnLimits:
         round_tokens: output of one round.
         tool_calls: tool calls of a turn.
         history_messages: messages of the transcript that a turn may see.
+        wall_s: seconds that a turn may take, from its first round to its last.
+        first_chunk_s: seconds that a model may say nothing before it begins a round.
+        inter_chunk_s: seconds that it may say nothing later.
     """
 
     message_chars: int = 120_000
@@ -37,6 +40,9 @@ class TurnLimits:
     round_tokens: int = 2_048
     tool_calls: int = 20
     history_messages: int = 40
+    wall_s: int = 240
+    first_chunk_s: int = 120
+    inter_chunk_s: int = 60
 
     def __post_init__(self) -> None:
         for field in fields(self):

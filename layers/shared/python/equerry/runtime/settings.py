@@ -38,6 +38,9 @@ class LimitSettings(ParameterSettings):
     assistant_max_tokens: int | None = None
     assistant_max_tool_calls: int | None = None
     assistant_history_max_messages: int | None = None
+    assistant_wall_s: int | None = None
+    assistant_first_chunk_s: int | None = None
+    assistant_inter_chunk_s: int | None = None
 
     @property
     def stated_limits(self) -> dict[str, int]:
