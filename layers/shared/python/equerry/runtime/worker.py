@@ -23,12 +23,14 @@ from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import WorkerSettings
-from equerry.runtime.tools import build_tool_registry
+from equerry.runtime.tools import build_tool_registry, derive_pack
 from equerry.runtime.tracing import enter_trace
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.answering import AnswerService
+from equerry.services.model_switching import guard_model
 from equerry.services.pulse import PulseService
 from equerry.services.runs import RunService
+from equerry.services.switching import ToolSwitchService
 
 
 class WorkerApp:
@@ -69,13 +71,15 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     admissions = parts.build_admissions(settings)
     switch = build_switch(settings, open_parameters(), parts.metrics)
     open_parameters().preload(list_parameters(settings, switch))
+    tool_switches = ToolSwitchService(switch=switch, pack_of=derive_pack)
     answers = AnswerService(
         transcripts=parts.transcripts,
         runs=parts.runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
-        model=build_model(settings, parts.clients, parts.clock),
+        model=guard_model(build_model(settings, parts.clients, parts.clock), switch),
         endings=parts.build_endings(admissions),
-        build_tools=build_tool_registry(parts.database, settings),
+        build_tools=build_tool_registry(parts.database, settings, tool_switches),
+        find_degraded=tool_switches.list_degraded,
         new_nonce=new_nonce,
         limits=fit_worker(build_limits(settings, open_parameters()), settings.worker_timeout_s),
         clock=parts.clock,
