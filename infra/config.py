@@ -56,11 +56,19 @@ class DatabaseAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthConfig:
-    """Whose tokens are accepted."""
+    """Whose tokens are accepted; `organisations` says whether one that nobody listed has the assistant."""
 
     jwks_url: str
     issuer: str
     audience: str
+    organisations: Literal["all", "listed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BillingConfig:
+    """The product's table of entitlements, which every write is checked against."""
+
+    entitlements_table: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +141,7 @@ class StageConfig:
     runtime: RuntimeConfig
     database: AuroraDatabase | DatabaseAddress
     auth: AuthConfig
+    billing: BillingConfig | None
     model: ModelConfig
     limits: LimitsConfig
     turns: Mapping[str, int]

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
@@ -57,6 +57,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         runtime=_runtime(root.table("runtime")),
         database=_database(root, local=local),
         auth=_auth(root.table("auth"), local=local),
+        billing=_billing(root.table("billing")),
         model=_model(root.table("model"), local=local),
         limits=_limits(root.table("limits"), production=production),
         turns=load_turn_limits(root.table("turns")),
@@ -195,7 +196,23 @@ def _auth(table: Reader, *, local: config.LocalConfig | None) -> config.AuthConf
         jwks_url=table.text("jwks_url", pattern=url, meaning="the https address of the issuer's JWKS"),
         issuer=table.text("issuer", meaning="the tokens' iss claim"),
         audience=table.text("audience", default="equerry", meaning="the tokens' aud claim"),
+        organisations=cast(
+            'Literal["all", "listed"]', table.choice("organisations", ("all", "listed"), default="all")
+        ),
     )
+
+
+def _billing(table: Reader) -> config.BillingConfig | None:
+    enforced = table.flag("enforce", default=False)
+    name = table.text(
+        "entitlements_table",
+        pattern=r"[\w.-]{3,255}",
+        meaning="the name of a table in this region",
+        default=None,
+    )
+    if enforced and name is None:
+        table.refuse("entitlements_table", "is missing; enforcement reads it on every write")
+    return config.BillingConfig(entitlements_table=name or "") if enforced else None
 
 
 def _model(table: Reader, *, local: config.LocalConfig | None) -> config.ModelConfig:

@@ -16,6 +16,7 @@ from equerry.runtime.settings import (
     limit_variables,
 )
 
+from infra.billing import grant_entitlements
 from infra.build import Build
 from infra.database import Database
 from infra.functions import Platform, PythonFunction
@@ -83,10 +84,13 @@ class Turns(Construct):
                 websocket_url=at.sockets.url,
                 websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
+                organisations_unlisted_enabled=config.auth.organisations == "all",
+                billing_entitlements_table=config.billing.entitlements_table if config.billing else None,
                 **self._switches.variables,
                 **limit_variables(config.turns),
             ),
         ).function
+        grant_entitlements(http, config)
         self._switches.grant_read(http)
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)

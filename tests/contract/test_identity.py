@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from equerry.adapters.jwt.identity import JwksIdentityAdapter
+from equerry.domain.billing import BillingAccess
 from equerry.domain.principal import Principal, Scope
 from equerry.kernel.errors import Refused, Unauthenticated, Unavailable
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
@@ -24,6 +25,8 @@ ANN = Principal(
     ),
     expires_at=NOON + timedelta(minutes=15),
     name="Ann Österlund",
+    billing=BillingAccess(status="active", plan="contractor"),
+    link_id="link-7",
 )
 BOB = Principal(
     scope=Scope(organisation_id=OrganisationId("acme"), user_id=UserId("bob")),
@@ -88,6 +91,10 @@ def _signed(issuer: Issuer, clock: FixedClock) -> Identities:
             claims["projects"] = list(scope.project_ids)
         if principal.name:
             claims["name"] = principal.name
+        if principal.billing:
+            claims["billing"] = {"status": principal.billing.status, "plan": principal.billing.plan}
+        if principal.link_id:
+            claims["via"] = principal.link_id
         return issuer.sign(claims | {"exp": principal.expires_at.timestamp()})
 
     def lose() -> None:
@@ -103,6 +110,7 @@ def _signed(issuer: Issuer, clock: FixedClock) -> Identities:
     )
 
 
+@pytest.mark.req("A-AUTH-10", "A-AUTH-11")
 def test_a_token_speaks_for_its_person(identities: Identities) -> None:
     assert identities.port.verify(identities.token_for(ANN)) == ANN
     assert identities.port.verify(identities.token_for(BOB)) == BOB

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from equerry.runtime.http_app import HttpApp
+from equerry.services.billing import BillingService
 from equerry.surfaces.http.openapi import build_contract
 from equerry.surfaces.http.routing import PREFIX, Route
 
@@ -28,7 +29,8 @@ def routes() -> tuple[Route, ...]:
 
 @pytest.fixture(scope="module")
 def app(routes: tuple[Route, ...]) -> HttpApp:
-    return HttpApp(routes, MemoryIdentityAdapter(FixedClock()))
+    nobody_pays = BillingService(entitlements=None, clock=FixedClock())
+    return HttpApp(routes, MemoryIdentityAdapter(FixedClock()), nobody_pays)
 
 
 def call(app: HttpApp, path: str, method: str = "GET") -> dict[str, Any]:

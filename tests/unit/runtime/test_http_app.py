@@ -12,6 +12,7 @@ from equerry.domain.principal import Principal, Scope
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import OrganisationId, UserId
 from equerry.runtime.http_app import HttpApp
+from equerry.services.billing import BillingService
 from equerry.services.documents import DocumentService
 from equerry.services.subscriptions import TicketService
 from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
@@ -19,9 +20,10 @@ from equerry.surfaces.http.routing import PREFIX
 
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.documents import MemoryDocumentAdapter, MemoryPassageAdapter
+from tests.fakes.entitlements import MemoryEntitlementAdapter
 from tests.fakes.identity import MemoryIdentityAdapter
 from tests.fakes.uploads import MemoryUploadAdapter
-from tests.unit.services.world import ADA, EVE, World
+from tests.unit.services.world import ADA, BEN, EVE, World
 
 UNKNOWN = "00000000-0000-0000-0000-0000000000ff"
 ROOT = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("root"), role="admin")
@@ -30,10 +32,11 @@ ROOT = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("root"), rol
 class Api:
     """Calls the app as the gateway does."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, bills: bool = False) -> None:
         self.world = world
         identity = MemoryIdentityAdapter(world.clock)
-        for token, scope in (("ada", ADA), ("eve", EVE), ("root", ROOT)):
+        self.identity = identity
+        for token, scope in (("ada", ADA), ("ben", BEN), ("eve", EVE), ("root", ROOT)):
             expires_at = world.clock.now() + timedelta(hours=1)
             identity.admit(token, Principal(scope=scope, expires_at=expires_at))
         identity.admit_service("machine")
@@ -64,7 +67,9 @@ class Api:
             websocket_url="wss://socket.example/live",
         )
         self.routes = build_routes(services, deployment)
-        self._app = HttpApp(self.routes, identity)
+        self.entitlements = MemoryEntitlementAdapter()
+        billing = BillingService(entitlements=self.entitlements if bills else None, clock=world.clock)
+        self._app = HttpApp(self.routes, identity, billing)
 
     def __call__(
         self,

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from equerry.adapters.jwt.claims import ClaimsRefused, OrganisationRequired, UserRequired, parse_principal
+from equerry.domain.billing import BillingAccess
 from equerry.domain.principal import Principal
 
 from tests.fakes.clock import NOON
@@ -161,3 +162,27 @@ def test_a_token_outside_its_time_is_refused(claims: dict[str, object], times: d
 
 def test_the_principal_ends_with_the_token_and_not_with_the_leeway() -> None:
     assert parse(USER | {"exp": NOW_S + 0.5}).expires_at == datetime.fromtimestamp(NOW_S + 0.5, UTC)
+
+
+@pytest.mark.req("A-AUTH-10", "A-AUTH-11")
+@pytest.mark.parametrize(
+    ("claim", "read"),
+    [
+        ({"status": "active"}, BillingAccess(status="active")),
+        ({"status": "trialing", "plan": "contractor"}, BillingAccess(status="trialing", plan="contractor")),
+        ({}, None),
+        ({"status": 7}, None),
+        ({"status": "active", "plan": ["x"]}, None),
+        ("active", None),
+        (None, None),
+    ],
+)
+def test_a_billing_claim_is_read_where_it_is_one(claim: object, read: BillingAccess | None) -> None:
+    assert parse(USER | {"billing": claim}).billing == read
+    assert parse(USER).billing is None
+
+
+@pytest.mark.parametrize("via", [None, "", 7, ["l"], "l" * 129, "a/b"])
+def test_who_works_through_a_link_must_say_which(via: object) -> None:
+    with pytest.raises(ClaimsRefused, match="via"):
+        parse(USER | {"via": via})

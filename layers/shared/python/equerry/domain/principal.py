@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from equerry.domain.billing import BillingAccess
 from equerry.kernel.errors import Refused
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
 from equerry.kernel.kinds import value
@@ -31,11 +32,19 @@ class AdminRequired(Refused):
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """A verified person; `expires_at` is when their token ends (aware, UTC)."""
+    """A verified person.
+
+    Attributes:
+        expires_at: when their token ends (aware, UTC).
+        billing: what their token says of billing; None if it says nothing.
+        link_id: of the link by which they work in an organisation that is not their own.
+    """
 
     scope: Scope
     expires_at: datetime
     name: str | None = None
+    billing: BillingAccess | None = None
+    link_id: str | None = None
 
     def require_admin(self) -> None:
         """Raise AdminRequired unless the principal administers the organisation."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from equerry.adapters.aws.entitlements import DynamoEntitlementAdapter
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
 from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.aws.uploads import S3UploadAdapter
@@ -25,6 +26,7 @@ from equerry.runtime.settings import HttpSettings
 from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
 from equerry.services.admission import AdmissionService
+from equerry.services.billing import BillingService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
@@ -52,7 +54,7 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
         clock=parts.clock,
     )
     routes = build_routes(build_services(settings, parts, switch), describe_deployment(settings, environ))
-    return HttpApp(routes, identity)
+    return HttpApp(routes, identity, _build_billing(settings, parts))
 
 
 def describe_deployment(settings: HttpSettings, environ: Mapping[str, str]) -> Deployment:
@@ -83,6 +85,12 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
         read_switches=switch.read,
         show_activity=ActivityScreen(activity=PostgresActivityAdapter(parts.database)).show,
     )
+
+
+def _build_billing(settings: HttpSettings, parts: TurnParts) -> BillingService:
+    table = settings.billing_entitlements_table
+    entitlements = DynamoEntitlementAdapter(parts.clients.dynamodb, table) if table else None
+    return BillingService(entitlements=entitlements, clock=parts.clock)
 
 
 def _build_turns(

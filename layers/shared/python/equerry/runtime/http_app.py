@@ -15,6 +15,7 @@ from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
 from equerry.ports.identity import IdentityPort
 from equerry.runtime.observability import logger
 from equerry.runtime.tracing import enter_trace
+from equerry.services.billing import BillingService
 from equerry.surfaces.http.authentication import read_bearer
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.problems import MethodNotAllowed, answer_failure
@@ -28,8 +29,9 @@ _REPLACED = "\ufffd"
 class HttpApp:
     """Routes requests, identifies callers, and turns every failure into a problem document."""
 
-    def __init__(self, routes: Sequence[Route], identity: IdentityPort) -> None:
+    def __init__(self, routes: Sequence[Route], identity: IdentityPort, billing: BillingService) -> None:
         self._identity = identity
+        self._billing = billing
         self._resolver = APIGatewayHttpResolver()
         self._addresses = tuple((_compile_address(route), _list_methods(route)) for route in routes)
         for route in routes:
@@ -79,7 +81,9 @@ class HttpApp:
 
     def _find_caller(self, route: Route, headers: Mapping[str, str]) -> Principal | None:
         if route.authenticated:
-            return self._identity.verify(read_bearer(headers))
+            caller = self._identity.verify(read_bearer(headers))
+            self._billing.require_access(caller, writes=route.method != "GET")
+            return caller
         if not route.recognises or "authorization" not in headers:
             return None
         try:

@@ -178,6 +178,8 @@ class TurnService:
         self, scope: Scope, asked: _Question, premises: Premises, superseded: RunId | None
     ) -> OpenedTurn:
         """Go through all that can stand against a turn, in the order of `submit`."""
+        switches = self.switch.read()
+        switches.require_tenant(scope.organisation_id)
         tenancy = premises.tenancy or self.unlisted
         tenancy.require_enabled()
         conversation = premises.conversation
@@ -187,7 +189,9 @@ class TurnService:
         if conversation is None:
             raise NotFound("there is no such conversation")
         profile = self.profiles.fetch_profile(conversation.profile)
-        tenancy.require_profile(profile, surface or conversation.surface, scope.role)
+        surface = surface or conversation.surface
+        switches.require_surface(profile.name, surface)
+        tenancy.require_profile(profile, surface, scope.role)
         conversation.require_active()
         text = _check_question(asked.text, self.guard.limits)
         context = _check_context(asked.context, profile, self.guard.limits)

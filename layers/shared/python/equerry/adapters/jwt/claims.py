@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from equerry.domain.billing import BillingAccess
 from equerry.domain.principal import Principal, Role, Scope
 from equerry.kernel.errors import Refused, Unauthenticated
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
@@ -72,6 +73,8 @@ def _parse_user(claims: Mapping[str, Any], expires_at: datetime) -> Principal:
         ),
         expires_at=expires_at,
         name=_name(claims),
+        billing=_billing(claims),
+        link_id=_id(claims, "via") if "via" in claims else None,
     )
 
 
@@ -122,6 +125,17 @@ def _name(claims: Mapping[str, Any]) -> str | None:
     if name is not None and not isinstance(name, str):
         raise ClaimsRefused("the token's name must be text")
     return name[:MAX_NAME_CHARS] if name else None
+
+
+def _billing(claims: Mapping[str, Any]) -> BillingAccess | None:
+    """Return the optional claim where it is of its form; nothing is decided by it."""
+    claim = claims.get("billing")
+    if not isinstance(claim, dict):
+        return None
+    status, plan = claim.get("status"), claim.get("plan")
+    if not _is_id(status) or not (plan is None or _is_id(plan)):
+        return None
+    return BillingAccess(status=str(status), plan=None if plan is None else str(plan))
 
 
 def _forbid(claims: Mapping[str, Any], name: str, kind: str) -> None:
