@@ -1,4 +1,4 @@
-"""What every ModelPort keeps, run over the fixture, the extractive responder and Anthropic."""
+"""What every ModelPort keeps, run over the fixture, the extractive responder and every provider."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -20,23 +20,36 @@ from tests.contract.models.requests import (
     resolve,
     text_of,
 )
-from tests.contract.models.subjects import Subject, anthropic_subject, extractive_subject, fixture_subject
+from tests.contract.models.subjects import (
+    KITS,
+    Subject,
+    build_subject,
+    extractive_subject,
+    fixture_subject,
+)
 
 FOUND = found(passage("Widgets are painted by the renderer in the background.", headings=("Painting",)))
 QUESTION = "How are widgets painted?"
 
 
 Build = Callable[[], AbstractContextManager[Subject]]
+PROVIDERS = [pytest.param(build_subject(kit), id=kit.name) for kit in KITS]
 
 
-@pytest.fixture(params=[fixture_subject, extractive_subject, anthropic_subject])
+@pytest.fixture(
+    params=[
+        pytest.param(fixture_subject, id="fixture"),
+        pytest.param(extractive_subject, id="extractive"),
+        *PROVIDERS,
+    ]
+)
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     build: Build = request.param
     with build() as made:
         yield made
 
 
-@pytest.fixture(params=[fixture_subject, anthropic_subject])
+@pytest.fixture(params=[pytest.param(fixture_subject, id="fixture"), *PROVIDERS])
 def fallible(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """Those with a provider that can fail."""
     build: Build = request.param

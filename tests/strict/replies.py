@@ -67,7 +67,14 @@ class Failure:
     message: str = "something about the prompt"
 
 
-Reply = Stream | Failure | Drop
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Not a byte for a while, and then the socket dies."""
+
+    seconds: float
+
+
+Reply = Stream | Failure | Drop | Hang
 """`Drop` in place of a reply closes the socket before any byte."""
 Choose = Callable[[Json], Reply]
 """Finds the reply to a request that was legal."""

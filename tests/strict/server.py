@@ -9,7 +9,7 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from tests.strict.replies import (
     Event,
     Failure,
     Finish,
+    Hang,
     Illegal,
     Item,
     Json,
@@ -144,8 +145,15 @@ class _Handler(BaseHTTPRequestHandler):
                 self._refuse(reply)
             case Drop():
                 self._die()
+            case Hang():
+                self._hang(reply)
             case Stream():
                 self._stream(reply.items)
+
+    def _hang(self, hang: Hang) -> None:
+        with suppress(ConnectionResetError):
+            self._stall(Stall(hang.seconds))
+        self._die()
 
     def _refuse(self, failure: Failure) -> None:
         data = json.dumps(self.server.describe(failure.kind, failure.message)).encode()

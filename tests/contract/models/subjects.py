@@ -1,30 +1,48 @@
-"""The three adapters, each made to do what a test of the port's promises needs."""
+"""The adapters, each made to do what a test of the port's promises needs."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import anthropic
+import openai
+from botocore.session import get_session
 from equerry.adapters.anthropic.model import AnthropicWire
+from equerry.adapters.bedrock.model import BedrockWire, build_config
 from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
 from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, say
+from equerry.adapters.openai.model import OpenAiWire
 from equerry.adapters.rounds.attempt import Timeouts
-from equerry.adapters.rounds.driver import DrivenModelAdapter
+from equerry.adapters.rounds.driver import DrivenModelAdapter, Wire
 from equerry.adapters.rounds.retrying import RetryPolicy
 from equerry.engine.model import ModelRequest, TextDelta
 from equerry.kernel.usage import Usage
 from equerry.ports.model import ModelPort, ModelRejected, ModelUnavailable
 
 from tests.contract.models.clock import ScriptedClock
-from tests.strict import anthropic_events as wire
-from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
+from tests.strict import (
+    anthropic_events,
+    anthropic_server,
+    bedrock_events,
+    bedrock_server,
+    openai_events,
+    openai_server,
+)
+from tests.strict.anthropic_server import serve_anthropic
+from tests.strict.bedrock_server import serve_bedrock
+from tests.strict.openai_server import serve_openai
+from tests.strict.replies import Drop, Event, Failure, Item, Reply, Stall
+from tests.strict.server import StrictServer
 
 Act = Literal["search", "answer", "unavailable", "rejected", "break off"]
 """What the provider does next. The extractive responder decides by itself and never fails."""
+Items = tuple[Item, ...]
+PATIENT = Timeouts(connect=1, idle=2, first_event=2)
+BRISK = RetryPolicy(attempts=2, first_wait_s=0.01, least_useful_s=0.1)
 
 
 @dataclass(slots=True)
@@ -40,7 +58,7 @@ class Subject:
 
 
 class RealClock:
-    """Wall time, because the strict server is a real one."""
+    """Wall time, because the strict servers are real ones."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -50,6 +68,191 @@ class RealClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(max(0.0, seconds))
+
+
+Open = Callable[[StrictServer, str, Timeouts], AbstractContextManager[Wire]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """A provider's wire: its server, its adapter, and the same things said in its words.
+
+    Attributes:
+        answer: "Widgets are painted." in three deltas; `half` ends behind the first.
+        call: a round that stops for one whole call of `search_docs`, after the thought "Let me see."
+        cut_off: half of a call, and the stop for want of tokens.
+        whole_but_cut_off: a call with nothing missing, and the same stop.
+        unusable: a call whose arguments are no JSON, and the stop for calls.
+        filtered: half of an answer and a whole call that the provider's filter then ended.
+        failures: what may pass, by cause; `refusals` what will not: True where another model may serve.
+        in_band: an overload in mid-stream.
+    """
+
+    name: str
+    serve: Callable[[], AbstractContextManager[StrictServer]]
+    open: Open
+    key: str
+    answer: tuple[Event, ...]
+    half: int
+    call: Items
+    cut_off: Items
+    whole_but_cut_off: Items
+    unusable: Items
+    filtered: Items
+    failures: Mapping[str, Reply]
+    refusals: Mapping[bool, tuple[Reply, ...]]
+    in_band: Event
+    reads_documents: bool = False
+
+    @contextmanager
+    def connect(
+        self,
+        server: StrictServer,
+        *,
+        key: str | None = None,
+        timeouts: Timeouts = PATIENT,
+        retries: RetryPolicy = BRISK,
+    ) -> Iterator[DrivenModelAdapter]:
+        """An adapter at the strict server, with patience fit for tests."""
+        with self.open(server, key or self.key, timeouts) as wire:
+            yield DrivenModelAdapter(
+                wire, clock=RealClock(), jitter=lambda: 0.0, timeouts=timeouts, retries=retries
+            )
+
+
+@contextmanager
+def open_anthropic(server: StrictServer, key: str, _timeouts: Timeouts) -> Iterator[Wire]:
+    with anthropic.Anthropic(api_key=key, base_url=server.url, max_retries=0) as client:
+        yield AnthropicWire(client, model="claude-test-1")
+
+
+@contextmanager
+def open_openai(server: StrictServer, key: str, _timeouts: Timeouts) -> Iterator[Wire]:
+    with openai.OpenAI(api_key=key, base_url=server.url, max_retries=0) as client:
+        yield OpenAiWire(client, model="gpt-test-1")
+
+
+@contextmanager
+def open_bedrock(server: StrictServer, key: str, timeouts: Timeouts) -> Iterator[Wire]:
+    with closing(create_bedrock_client(server.url, key, timeouts)) as client:
+        yield BedrockWire(client, model=bedrock_server.MODEL)
+
+
+def create_bedrock_client(url: str, key: str, timeouts: Timeouts) -> Any:
+    return get_session().create_client(
+        "bedrock-runtime",
+        region_name="eu-central-1",
+        endpoint_url=url,
+        aws_access_key_id=key,
+        aws_secret_access_key="a-secret",
+        config=build_config(timeouts),
+    )
+
+
+def _build_anthropic() -> Kit:
+    wire = anthropic_events
+    whole = wire.tool('{"query": "wid', 'gets"}')
+    return Kit(
+        name="anthropic",
+        serve=serve_anthropic,
+        open=open_anthropic,
+        key=anthropic_server.KEY,
+        answer=wire.message(wire.text("Widgets ", "are ", "painted.")),
+        half=4,
+        call=wire.message(wire.thinking("Let me see."), whole, stop="tool_use", reasoning_tokens=7),
+        cut_off=wire.message(wire.text("Let me look."), wire.tool('{"query": "wid'), stop="max_tokens"),
+        whole_but_cut_off=wire.message(wire.text("Let me look."), whole, stop="max_tokens"),
+        unusable=wire.message(wire.tool('{"query": '), stop="tool_use"),
+        filtered=wire.message(wire.text("Let me"), whole, stop="refusal"),
+        failures={
+            "throttled": wire.Failure(429, "rate_limit_error"),
+            "overloaded": wire.Failure(529, "overloaded_error"),
+        },
+        refusals={
+            False: (wire.Failure(400, "invalid_request_error"), wire.Failure(413, "request_too_large")),
+            True: (
+                wire.Failure(402, "billing_error"),
+                wire.Failure(403, "permission_error"),
+                wire.Failure(404, "not_found_error"),
+            ),
+        },
+        in_band=wire.error("overloaded_error"),
+        reads_documents=True,
+    )
+
+
+def _build_openai() -> Kit:
+    wire = openai_events
+    whole = wire.tool('{"query": "wid', 'gets"}')
+    return Kit(
+        name="openai",
+        serve=serve_openai,
+        open=open_openai,
+        key=openai_server.KEY,
+        answer=wire.response(wire.text("Widgets ", "are ", "painted.")),
+        half=5,
+        call=wire.response(wire.reasoning(), whole),
+        cut_off=wire.response(
+            wire.text("Let me look."),
+            wire.tool('{"query": "wid')[:-2],
+            end="incomplete",
+            reason="max_output_tokens",
+        ),
+        whole_but_cut_off=wire.response(
+            wire.text("Let me look."), whole, end="incomplete", reason="max_output_tokens"
+        ),
+        unusable=wire.response(wire.tool('{"query": ')),
+        filtered=wire.response(wire.text("Let me"), whole, end="incomplete", reason="content_filter"),
+        failures={
+            "throttled": wire.Failure(429, "rate_limit_exceeded"),
+            "overloaded": wire.Failure(503, "server_error"),
+        },
+        refusals={
+            False: (wire.Failure(400, "invalid_prompt"), wire.Failure(422, "unprocessable")),
+            True: (
+                wire.Failure(429, "insufficient_quota"),
+                wire.Failure(403, "unsupported_country"),
+                wire.Failure(404, "model_not_found"),
+            ),
+        },
+        in_band=wire.error("server_error"),
+    )
+
+
+def _build_bedrock() -> Kit:
+    wire = bedrock_events
+    whole = wire.tool('{"query": "wid', 'gets"}')
+    return Kit(
+        name="bedrock",
+        serve=serve_bedrock,
+        open=open_bedrock,
+        key=bedrock_server.ACCESS_KEY,
+        answer=wire.message(wire.text("Widgets ", "are ", "painted.")),
+        half=2,
+        call=wire.message(wire.reasoning(), whole, stop="tool_use"),
+        cut_off=wire.message(wire.text("Let me look."), wire.tool('{"query": "wid'), stop="max_tokens"),
+        whole_but_cut_off=wire.message(wire.text("Let me look."), whole, stop="max_tokens"),
+        unusable=wire.message(wire.tool('{"query": '), stop="tool_use"),
+        filtered=wire.message(wire.text("Let me"), whole, stop="guardrail_intervened"),
+        failures={
+            "throttled": wire.Failure(429, "ThrottlingException"),
+            "overloaded": wire.Failure(503, "ServiceUnavailableException"),
+            "timeout": wire.Failure(408, "ModelTimeoutException"),
+        },
+        refusals={
+            False: (wire.Failure(400, "ValidationException"),),
+            True: (
+                wire.Failure(403, "AccessDeniedException"),
+                wire.Failure(404, "ResourceNotFoundException"),
+                wire.Failure(400, "ValidationException", message="The provided model identifier is invalid."),
+            ),
+        },
+        in_band=wire.exception("serviceUnavailableException"),
+    )
+
+
+KITS = (_build_anthropic(), _build_openai(), _build_bedrock())
+ANTHROPIC, OPENAI, BEDROCK = KITS
 
 
 @contextmanager
@@ -76,39 +279,33 @@ def extractive_subject() -> Iterator[Subject]:
     yield Subject(ExtractiveModelAdapter(clock=ScriptedClock()), lambda *_: None, lambda: True)
 
 
-@contextmanager
-def anthropic_subject() -> Iterator[Subject]:
-    answer = wire.message(wire.text("Widgets ", "are ", "painted."))
-    replies: dict[Act, tuple[wire.Reply | tuple[wire.Item, ...], ...]] = {
-        "search": (wire.message(wire.tool('{"query": "wid', 'gets"}'), stop="tool_use"),),
-        "answer": ((*answer[:4], wire.Stall(0.1), *answer[4:]),),
-        "unavailable": (wire.Failure(529, "overloaded_error"),) * 2,
-        "rejected": (wire.Failure(400, "invalid_request_error"),),
-        "break off": ((*answer[:4], wire.Drop()),),
+def build_subject(kit: Kit) -> Callable[[], AbstractContextManager[Subject]]:
+    """A provider's adapter as a subject of the common suite."""
+    half = kit.answer[: kit.half]
+    replies: dict[Act, tuple[Reply | Items, ...]] = {
+        "search": (kit.call,),
+        "answer": ((*half, Stall(0.1), *kit.answer[kit.half :]),),
+        "unavailable": (kit.failures["overloaded"],) * 2,
+        "rejected": (kit.refusals[False][0],),
+        "break off": ((*half, Drop()),),
     }
-    with serve_anthropic() as server, connect(server) as model:
 
-        def play(*acts: Act) -> None:
-            for act in acts:
-                server.play(*replies[act])
+    @contextmanager
+    def subject() -> Iterator[Subject]:
+        with kit.serve() as server, kit.connect(server) as model:
 
-        yield Subject(model, play, lambda: server.hung_up.wait(2))
+            def play(*acts: Act) -> None:
+                for act in acts:
+                    server.play(*replies[act])
+
+            yield Subject(model, play, lambda: server.hung_up.wait(2))
+
+    return subject
 
 
-@contextmanager
-def connect(
-    server: StrictAnthropicServer,
-    *,
-    key: str = KEY,
-    timeouts: Timeouts = Timeouts(connect=1, idle=2, first_event=2),  # noqa: B008  # frozen
-    retries: RetryPolicy = RetryPolicy(attempts=2, first_wait_s=0.01, least_useful_s=0.1),  # noqa: B008  # frozen
-) -> Iterator[DrivenModelAdapter]:
-    """An Anthropic adapter at the strict server, with patience fit for tests."""
-    with anthropic.Anthropic(api_key=key, base_url=server.url, max_retries=0) as client:
-        yield DrivenModelAdapter(
-            AnthropicWire(client, model="claude-test-1"),
-            clock=RealClock(),
-            jitter=lambda: 0.0,
-            timeouts=timeouts,
-            retries=retries,
-        )
+def throttle(kit: Kit, **headers: str) -> Failure:
+    """The provider asks for fewer requests, with `headers` of its own."""
+    failure = kit.failures["throttled"]
+    assert isinstance(failure, Failure)
+    named = {name.replace("_", "-"): entry for name, entry in headers.items()}
+    return Failure(failure.status, failure.kind, named)

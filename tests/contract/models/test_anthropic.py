@@ -21,7 +21,7 @@ from equerry.ports.model import ModelCancelled, ModelRejected, ModelUnavailable
 
 from tests.contract.models.clock import ScriptedClock
 from tests.contract.models.requests import ask, collect, end_of, news, resolve, text_of
-from tests.contract.models.subjects import RealClock, connect
+from tests.contract.models.subjects import ANTHROPIC, RealClock
 from tests.strict import anthropic_events as wire
 from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
 
@@ -38,7 +38,7 @@ def server() -> Iterator[StrictAnthropicServer]:
 
 @pytest.fixture
 def model(server: StrictAnthropicServer) -> Iterator[DrivenModelAdapter]:
-    with connect(server) as adapter:
+    with ANTHROPIC.connect(server) as adapter:
         yield adapter
 
 
@@ -212,7 +212,7 @@ def test_a_failure_after_the_first_word_is_raised_and_nothing_is_asked_again(
 ) -> None:
     server.play((*HALF, *fault), ANSWER)
 
-    with connect(server, timeouts=Timeouts(connect=1, idle=0.3, first_event=1)) as model:
+    with ANTHROPIC.connect(server, timeouts=Timeouts(connect=1, idle=0.3, first_event=1)) as model:
         stream = news(model.stream(ask()))
         assert next(stream) == TextDelta("Widgets ")
         with pytest.raises(ModelUnavailable):
@@ -249,7 +249,7 @@ def test_attempts_are_counted(server: StrictAnthropicServer) -> None:
     server.play(*[wire.Failure(529, "overloaded_error")] * 9)
 
     with (
-        connect(server, retries=RetryPolicy(first_wait_s=0.01, least_useful_s=0)) as model,
+        ANTHROPIC.connect(server, retries=RetryPolicy(first_wait_s=0.01, least_useful_s=0)) as model,
         pytest.raises(ModelUnavailable),
     ):
         collect(model, ask())
@@ -304,7 +304,7 @@ def test_a_stream_of_nothing_but_pings_does_not_count_as_begun(server: StrictAnt
     server.play((wire.Stall(5, pings=True),), ANSWER)
 
     began = time.monotonic()
-    with connect(server, timeouts=Timeouts(connect=1, idle=1, first_event=0.3)) as model:
+    with ANTHROPIC.connect(server, timeouts=Timeouts(connect=1, idle=1, first_event=0.3)) as model:
         assert text_of(collect(model, ask())) == "Widgets are painted."
 
     assert time.monotonic() - began < 3
@@ -340,7 +340,7 @@ def test_neither_key_nor_prompt_is_in_what_is_raised(
 
 
 def test_a_wrong_key_is_rejected_and_not_repeated_in_the_error(server: StrictAnthropicServer) -> None:
-    with connect(server, key="sk-ant-mistyped") as model, pytest.raises(ModelRejected) as caught:
+    with ANTHROPIC.connect(server, key="sk-ant-mistyped") as model, pytest.raises(ModelRejected) as caught:
         collect(model, ask())
 
     assert "sk-ant-mistyped" not in "".join(traceback.format_exception(caught.value))

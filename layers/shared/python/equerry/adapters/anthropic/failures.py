@@ -3,10 +3,8 @@
 from datetime import datetime
 
 import anthropic
-import httpx2
 
 from equerry.adapters.rounds.failures import AttemptFailed, not_answering, read_status, refused, unusable
-from equerry.adapters.rounds.http import read_transport_error
 from equerry.ports.model import FailureCause
 
 _REFUSALS = {
@@ -31,15 +29,3 @@ def read_stream_error(kind: str) -> AttemptFailed:
     if refuse := _REFUSALS.get(kind):
         return refuse(f"{kind} in mid-stream")
     return not_answering(f"{kind or 'error'} in mid-stream", _CAUSES.get(kind, "overloaded"))
-
-
-def read_connection_error(error: anthropic.APIConnectionError) -> AttemptFailed:
-    """Translate a failure to connect or send.
-
-    Raises:
-        Exception: the SDK wraps whatever went wrong while sending; what the network did not cause is a bug.
-    """
-    cause = error.__cause__
-    if isinstance(cause, httpx2.RequestError):
-        return read_transport_error(cause)
-    raise cause or error

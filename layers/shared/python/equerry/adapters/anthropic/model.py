@@ -7,11 +7,17 @@ from functools import partial
 import anthropic
 
 from equerry.adapters.anthropic.events import PAUSED, MessageReader
-from equerry.adapters.anthropic.failures import read_connection_error, read_status_error
+from equerry.adapters.anthropic.failures import read_status_error
 from equerry.adapters.anthropic.request import PROVIDER, Json, continue_request, encode_request
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.driver import DrivenModelAdapter
-from equerry.adapters.rounds.http import TRANSPORT_ERRORS, hang_up, limit, read_transport_error
+from equerry.adapters.rounds.http import (
+    TRANSPORT_ERRORS,
+    hang_up,
+    limit,
+    read_transport_error,
+    read_wrapped_error,
+)
 from equerry.engine.model import ModelChoice, ModelRequest, ModelStream, RoundEnd
 from equerry.kernel.clock import Clock
 from equerry.kernel.usage import Usage
@@ -53,10 +59,11 @@ class AnthropicWire:
     def _receive(self, body: Json, attempt: Attempt) -> Generator[tuple[str, str], None, None]:
         """Yield the events of one response, each with its JSON; closing it closes the connection."""
         try:
-            with (
-                self._client.messages.create(**body, stream=True, timeout=limit(attempt)) as stream,
-                attempt.interrupting(partial(hang_up, stream.response)),
-            ):
+            stream = attempt.wait_for(
+                lambda: self._client.messages.create(**body, stream=True, timeout=limit(attempt)),
+                discard=lambda late: late.close(),
+            )
+            with closing(stream), attempt.interrupting(partial(hang_up, stream.response)):
                 begun = False
                 for event in stream.raw_events(stream.response):
                     begun = begun or event.event == "message_start"
@@ -65,7 +72,7 @@ class AnthropicWire:
         except anthropic.APIStatusError as error:
             raise read_status_error(error, attempt.clock.now()) from None
         except anthropic.APIConnectionError as error:
-            raise read_connection_error(error) from None
+            raise read_wrapped_error(error) from None
         except TRANSPORT_ERRORS as error:
             raise read_transport_error(error) from None
 

@@ -2,25 +2,23 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from equerry.adapters.rounds.encoding import is_worth_caching, list_messages
 from equerry.engine.messages import (
     Block,
     DocumentBlock,
     ImageBlock,
     Message,
     OpaqueBlock,
-    SaidBlock,
     TextBlock,
     ToolCallBlock,
     ToolResultBlock,
 )
-from equerry.engine.model import ModelRequest, Prompt, ToolSpec
+from equerry.engine.model import ModelRequest, ToolSpec
 
 PROVIDER = "anthropic"
-CACHE_FLOOR_CHARACTERS = 2048
-"""About 512 tokens, the smallest prefix that any of the models caches; a mark below it does nothing."""
 
 Json = dict[str, Any]
 
@@ -34,13 +32,14 @@ def encode_request(request: ModelRequest, *, model: str) -> Json:
     body: Json = {
         "model": model,
         "max_tokens": request.max_output_tokens,
-        "messages": [_encode_message(message) for message in request.thread.messages],
+        "messages": [
+            _encode_message(message) for message in list_messages(request.thread, provider=PROVIDER)
+        ],
     }
-    tools = [_encode_tool(tool) for tool in request.tools]
-    if system := _encode_prompt(request.prompt, tools):
+    if system := _encode_prompt(request):
         body["system"] = system
-    if tools:
-        body["tools"] = tools
+    if request.tools:
+        body["tools"] = [_encode_tool(tool) for tool in request.tools]
         body["tool_choice"] = _encode_choice(request)
     return body | _encode_reasoning(request)
 
@@ -61,9 +60,10 @@ def _encode_reasoning(request: ModelRequest) -> Json:
     return {**effort, "thinking": {"type": "adaptive", "display": "summarized"}}
 
 
-def _encode_prompt(prompt: Prompt, tools: list[Json]) -> list[Json]:
+def _encode_prompt(request: ModelRequest) -> list[Json]:
+    prompt = request.prompt
     blocks = [_text(prompt.stable)] if prompt.stable.strip() else []
-    if blocks and len(prompt.stable) + len(json.dumps(tools)) >= CACHE_FLOOR_CHARACTERS:
+    if is_worth_caching(request):
         blocks[0]["cache_control"] = {"type": "ephemeral"}
     return blocks + ([_text(prompt.dynamic)] if prompt.dynamic.strip() else [])
 
@@ -73,22 +73,10 @@ def _encode_tool(tool: ToolSpec) -> Json:
 
 
 def _encode_message(message: Message) -> Json:
-    # Results must come first: a call is answered before anything else is said.
-    ordered = sorted(message.blocks, key=lambda block: not isinstance(block, ToolResultBlock))
-    content = list(_encode_blocks(ordered))
-    # Another provider's state may be all there was, and an empty message is refused.
-    return {"role": message.role, "content": content or [_text("(no words)")]}
+    return {"role": message.role, "content": [_encode_block(block) for block in message.blocks]}
 
 
-def _encode_blocks(blocks: Iterable[Block]) -> Iterable[Json]:
-    for block in blocks:
-        if not isinstance(block, OpaqueBlock):
-            yield _encode_block(block)
-        elif block.provider == PROVIDER:
-            yield json.loads(block.payload)
-
-
-def _encode_block(block: SaidBlock) -> Json:
+def _encode_block(block: Block) -> Json:
     match block:
         case TextBlock():
             return _text(block.text)
@@ -101,6 +89,9 @@ def _encode_block(block: SaidBlock) -> Json:
             return {"type": "tool_use", "id": block.call_id, "name": block.tool, "input": arguments}
         case ToolResultBlock():
             return _encode_result(block)
+        case OpaqueBlock():
+            own: Json = json.loads(block.payload)
+            return own
 
 
 def _encode_image(block: ImageBlock) -> Json:

@@ -2,14 +2,19 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from equerry.adapters.rounds.failures import AttemptFailed, broke_off
 from equerry.engine.cancellation import Cancellation
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import value
 from equerry.ports.model import ModelCancelled, ModelUnavailable
+
+_T = TypeVar("_T")
 
 
 @value
@@ -84,6 +89,26 @@ class Attempt:
             late = ModelUnavailable("the model did not finish before the deadline", cause="timeout")
             raise AttemptFailed(late, retryable=False)
 
+    def wait_for(self, call: Callable[[], _T], *, discard: Callable[[_T], None]) -> _T:
+        """Return what `call` returns: connecting, and waiting for the head of the answer, can hang.
+
+        One that is late is left behind in its thread, and what it brings then is given to `discard`.
+
+        Raises:
+            AttemptFailed: the deadline has passed, or the round was cancelled.
+            Exception: whatever `call` raised.
+        """
+        brought: Future[_T] = Future()
+        threading.Thread(target=_run, args=(call, brought), name="round", daemon=True).start()
+        done = threading.Event()
+        brought.add_done_callback(lambda _: done.set())
+        with self._cancellation.interrupting(done.set):
+            done.wait(max(0.0, self.left_s))
+        if not brought.done():
+            brought.add_done_callback(partial(_throw_away, discard))
+            self.require_time()
+        return brought.result()
+
     @contextmanager
     def interrupting(self, hang_up: Callable[[], None]) -> Iterator[None]:
         """Call `hang_up` from another thread at the deadline and on cancellation.
@@ -98,3 +123,15 @@ class Attempt:
                 yield
         finally:
             alarm.cancel()
+
+
+def _throw_away(discard: Callable[[_T], None], late: "Future[_T]") -> None:
+    if late.exception() is None:
+        discard(late.result())
+
+
+def _run(call: Callable[[], _T], brought: "Future[_T]") -> None:
+    try:
+        brought.set_result(call())
+    except BaseException as failure:  # noqa: BLE001  # raised again by whoever waits
+        brought.set_exception(failure)

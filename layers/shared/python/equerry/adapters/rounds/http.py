@@ -29,3 +29,15 @@ def hang_up(response: httpx2.Response) -> None:
     with suppress(OSError):
         # The plain socket's own: that of a TLS socket first takes the state away that the reader uses.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+
+def read_wrapped_error(error: Exception) -> AttemptFailed:
+    """Translate an SDK's failure to connect or send.
+
+    Raises:
+        Exception: SDKs wrap whatever went wrong while sending; what the network did not cause is a bug.
+    """
+    cause = error.__cause__
+    if isinstance(cause, httpx2.RequestError):
+        return read_transport_error(cause)
+    raise cause or error

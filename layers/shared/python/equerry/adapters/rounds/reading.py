@@ -59,15 +59,15 @@ class HeldCalls:
 
     def __init__(self) -> None:
         self._held: list[ToolCallReady | OpaqueState] = []
-        self._called = False
+        self._asked = False
         self._malformed = False
 
     def add_call(self, call_id: str, tool: str, arguments: object) -> None:
         """Hold a call; arguments that are no object make the round malformed."""
+        self._asked = True
         if not isinstance(arguments, dict):
             self._malformed = True
             return
-        self._called = True
         call = ToolCallBlock(call_id=ToolCallId(call_id), tool=tool, arguments=arguments)
         self._held.append(ToolCallReady(call))
 
@@ -80,13 +80,13 @@ class HeldCalls:
             yield state
 
     @property
-    def called(self) -> bool:
-        """Whether a whole call is held."""
-        return self._called
+    def asked(self) -> bool:
+        """Whether there was a call, usable or not."""
+        return self._asked
 
     def settle(self, stop: RoundStop) -> RoundStop:
         """Return how the round really stopped: one that waits for results has calls, all of them usable."""
-        if stop == "tool_use" and (self._malformed or not self._called):
+        if stop == "tool_use" and (self._malformed or not self._asked):
             return "malformed"
         return stop
 

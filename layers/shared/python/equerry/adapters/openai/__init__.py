@@ -1,0 +1,1 @@
+"""The Responses API of OpenAI and of those who speak its protocol, through its SDK."""
