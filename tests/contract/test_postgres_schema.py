@@ -69,8 +69,11 @@ def test_every_table_forces_row_level_security_and_has_policies(fetch: Fetch) ->
         "assistant_interactions",
         "assistant_messages",
         "assistant_passages",
+        "assistant_run_records",
         "assistant_runs",
+        "assistant_steps",
         "assistant_tenancies",
+        "assistant_usage",
     ]
     for name, enabled, forced, policies in tables:
         assert (enabled, forced) == (True, True), name

@@ -16,10 +16,10 @@ from equerry.adapters.postgres.search import (
     PostgresVectorStoreAdapter,
 )
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
-from equerry.domain.conversations import Conversation, Run, RunEnd, ToolAction, TranscriptMessage
+from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
+from equerry.kernel.identifiers import ConversationId, MessageId, RunId
 from equerry.kernel.usage import Usage
 from equerry.ports.retention import RetentionPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
@@ -28,6 +28,7 @@ from psycopg.errors import InsufficientPrivilege
 from local.postgres import EmbeddedPostgres
 from tests.contract.corpora import Library, publish
 from tests.contract.databases import build_database, build_scope
+from tests.contract.steps import build_step
 from tests.fakes.clock import NOON
 from tests.fakes.documents import (
     MemoryCorpora,
@@ -114,9 +115,7 @@ def converse(store: Store, number: int, *, at: datetime, owner: Scope = ADA) -> 
     question = TranscriptMessage(
         message_id=run.user_message_id, role="user", text="Why?", run_id=run.run_id, created_at=at
     )
-    action = ToolAction(
-        call_id=ToolCallId("c"), tool="search_docs", arguments={}, ok=True, summary=None, duration_ms=1
-    )
+    action = build_step(started_at=at, finished_at=at)
     end = RunEnd(
         stop_reason="end_turn", usage=Usage(), last_seq=3, ended_at=at, text="So.", actions=(action,)
     )

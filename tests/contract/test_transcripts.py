@@ -14,18 +14,18 @@ from equerry.domain.conversations import (
     Conversation,
     Run,
     RunEnd,
-    ToolAction,
     TranscriptMessage,
 )
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ConversationId, DocumentId, MessageId, PassageId, RunId, ToolCallId
+from equerry.kernel.identifiers import ConversationId, DocumentId, MessageId, PassageId, RunId
 from equerry.kernel.usage import Usage
 from equerry.ports.interactions import ArtifactPort, Interaction, InteractionPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 
 from tests.contract.databases import build_scope, new_organisation
+from tests.contract.steps import build_step
 from tests.fakes.transcripts import (
     MemoryArtifactAdapter,
     MemoryInteractionAdapter,
@@ -141,16 +141,7 @@ def build_end(*, text: str = "Rotate it yearly ⟦1⟧.", at: datetime = NOON + 
         ),
         citations_removed=2,
         passages_retrieved=("p1", "p2"),
-        actions=(
-            ToolAction(
-                call_id=ToolCallId("call-1"),
-                tool="search_docs",
-                arguments={"query": "rotate key"},
-                ok=True,
-                summary="2 passages",
-                duration_ms=31,
-            ),
-        ),
+        actions=(build_step(),),
     )
 
 
@@ -280,6 +271,7 @@ def test_the_answer_is_read_back_with_its_citations(store: Store, ada: Scope) ->
         run_id=run.run_id,
         created_at=end.ended_at,
         citations=end.citations,
+        steps=(build_step().show(),),
     )
     listed = store.transcripts.list_messages(ada, conversation.conversation_id, limit=10)
     assert [message.role for message in listed] == ["user", "assistant"]

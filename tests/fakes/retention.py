@@ -26,6 +26,8 @@ class MemoryRetentionAdapter:
             store.messages.pop(identity, None)
             for run_id in [run.run_id for run in store.runs.values() if run.conversation_id == identity]:
                 del store.runs[run_id]
+                store.records.pop(run_id, None)
+                store.steps.pop(run_id, None)
         return len(old)
 
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:

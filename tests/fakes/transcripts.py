@@ -1,5 +1,6 @@
 """Transcripts, runs, interactions and artifacts in memory, with the same rules as the database."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from threading import RLock
@@ -11,31 +12,32 @@ from equerry.domain.conversations import (
     ConversationPlace,
     Run,
     RunEnd,
-    ToolAction,
     TranscriptMessage,
     derive_title,
+    place_steps,
 )
+from equerry.domain.intents import Classification
 from equerry.domain.leases import Lease
 from equerry.domain.opening import OpenedTurn, OpenTurn, Premises
 from equerry.domain.principal import Scope
+from equerry.domain.steps import ToolStep
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
 from equerry.ports.interactions import ArtifactSummary, Interaction
 
+from tests.fakes.run_keeping import MemoryRunKeeping, Owner
 from tests.fakes.tenancies import MemoryTenancyAdapter
-
-Owner = tuple[str, str]
 
 
 @dataclass
-class MemoryTranscripts:
+class MemoryTranscripts(MemoryRunKeeping):
     """What the adapters below share, as the tables of one database would be."""
 
     conversations: dict[ConversationId, tuple[Owner, Conversation]] = field(default_factory=dict)
     messages: dict[ConversationId, list[TranscriptMessage]] = field(default_factory=dict)
     runs: dict[RunId, Run] = field(default_factory=dict)
-    actions: dict[RunId, tuple[ToolAction, ...]] = field(default_factory=dict)
+    classifications: dict[RunId, Classification] = field(default_factory=dict)
     passages_retrieved: dict[RunId, tuple[str, ...]] = field(default_factory=dict)
     interactions: dict[str, Interaction] = field(default_factory=dict)
     artifacts: dict[ArtifactId, tuple[ConversationId, ArtifactSummary]] = field(default_factory=dict)
@@ -53,6 +55,23 @@ class MemoryTranscripts:
         if run is None or self.conversations[run.conversation_id][0] != _owner(scope):
             raise NotFound("there is no such run")
         return run
+
+    def owner_of(self, conversation_id: ConversationId) -> Owner:
+        return self.conversations[conversation_id][0]
+
+    def surface_of(self, conversation_id: ConversationId) -> str:
+        return self.conversations[conversation_id][1].surface
+
+    def keep_step(self, scope: Scope, run_id: RunId, step: ToolStep) -> None:
+        """Keep a step of the scope's own live run, and of no other."""
+        run = self.runs.get(run_id)
+        if run is None or self.owner_of(run.conversation_id) != _owner(scope) or run.status == "ended":
+            return
+        self.merge_step(_owner(scope), run, step)
+
+    def show_steps(self, message: TranscriptMessage) -> TranscriptMessage:
+        kept = self.steps.get(message.run_id, {})
+        return replace(message, steps=tuple(kept[at].show() for at in sorted(kept)))
 
     def touch(self, conversation: Conversation, at: datetime) -> None:
         owner, _ = self.conversations[conversation.conversation_id]
@@ -105,7 +124,8 @@ class MemoryTranscriptAdapter:
         self, scope: Scope, conversation_id: ConversationId, *, limit: int
     ) -> tuple[TranscriptMessage, ...]:
         self.store.fetch(scope, conversation_id)
-        return tuple(self.store.messages.get(conversation_id, [])[-limit:])
+        listed = self.store.messages.get(conversation_id, [])[-limit:]
+        return place_steps([self.store.show_steps(message) for message in listed])
 
     def append_turn(self, scope: Scope, conversation_id: ConversationId, open_turn: OpenTurn) -> OpenedTurn:
         opened = open_turn(self._read_premises(scope, conversation_id))
@@ -116,6 +136,9 @@ class MemoryTranscriptAdapter:
                 raise ConversationArchived
             if run.run_id not in self.store.runs:
                 self.store.runs[run.run_id] = replace(run, status="queued")
+                if opened.classification is not None:
+                    self.store.classifications[run.run_id] = opened.classification
+                self.store.begin_record(_owner(scope), run, conversation.surface)
                 self.store.messages.setdefault(conversation_id, []).append(question)
             touched = replace(
                 conversation,
@@ -148,20 +171,39 @@ class MemoryRunAdapter:
         except NotFound:
             return None
         said = self.store.messages.get(run.conversation_id, [])
-        return next((message for message in said if message.message_id == run.assistant_message_id), None)
+        wanted = (message for message in said if message.message_id == run.assistant_message_id)
+        return next((self.store.show_steps(message) for message in wanted), None)
 
     def start_run(
-        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+        self,
+        scope: Scope,
+        run_id: RunId,
+        *,
+        profile_version: str,
+        model: ModelChoice | None,
+        composition: Mapping[str, object] | None = None,
+        trace_id: str | None = None,
     ) -> None:
         run = self._find_live(scope, run_id)
-        if run:
-            self.store.runs[run_id] = replace(
-                run,
-                status="running",
-                profile_version=profile_version,
-                model=model,
-                started_at=run.started_at or datetime.now(UTC),
-            )
+        if run is None:
+            return
+        started = replace(
+            run,
+            status="running",
+            profile_version=profile_version,
+            model=model,
+            started_at=run.started_at or datetime.now(UTC),
+        )
+        self.store.runs[run_id] = started
+        record = self.store.begin_record(_owner(scope), run, self.store.surface_of(run.conversation_id))
+        self.store.records[run_id] = replace(
+            record,
+            status="running",
+            trace_id=trace_id,
+            attempts=record.attempts + 1,
+            composition=dict(composition or {}),
+            started_at=started.started_at,
+        )
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
         run = self._find_live(scope, run_id)
@@ -175,9 +217,13 @@ class MemoryRunAdapter:
                 return False
             if end.text.strip():
                 self.store.messages[run.conversation_id].append(_answer(run, end))
-            self.store.actions[run_id] = end.actions
+            for step in end.actions:
+                self.store.keep_step(scope, run_id, step)
+            self.store.audit_unreported(_owner(scope), run, end.ended_at)
             self.store.passages_retrieved[run_id] = end.passages_retrieved
             self.store.runs[run_id] = _ended(run, end)
+            surface = self.store.surface_of(run.conversation_id)
+            self.store.end_record(_owner(scope), self.store.runs[run_id], end, surface)
             self.store.touch(self.store.fetch(scope, run.conversation_id), end.ended_at)
             return True
 

@@ -62,8 +62,9 @@ _leaves = st.none() | st.booleans() | st.integers() | _plain
 
 def _plant(secret: str) -> st.SearchStrategy[object]:
     """Nested JSON in which `secret` stands under credential-like names, as whole values and inside texts."""
-    carried = st.sampled_from(SECRET_NAMES).map(lambda name: {name: secret})
-    carried |= st.sampled_from(SECRET_NAMES).map(lambda name: {name: [{"deep": [secret]}]})
+    names = st.sampled_from(SECRET_NAMES)
+    carried: st.SearchStrategy[object] = names.map(lambda name: {name: secret})
+    carried |= names.map(lambda name: {name: [{"deep": [secret]}]})
     return st.recursive(
         _leaves | carried,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_plain, inner, max_size=4),

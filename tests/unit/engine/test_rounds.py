@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 
 import pytest
 from equerry.engine.assistant import LoopLimits
-from equerry.engine.loop_events import LoopEvent, RoundStarted, TextProduced
+from equerry.engine.loop_events import LoopEvent, RoundFinished, RoundStarted, TextProduced
 from equerry.engine.model import ModelEvent, ModelRequest, RoundEnd, StillWorking, TextDelta
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.usage import Usage
@@ -57,7 +57,7 @@ def test_a_stop_before_anything_was_said_ends_the_wait_for_the_first_word() -> N
     outcome, events = run(model.stream, should_stop=started.is_set, consumer=lambda _event: started.set())
 
     assert outcome.stop == "cancelled"
-    assert [type(event) for event in events] == [RoundStarted]
+    assert [type(event) for event in events] == [RoundStarted, RoundFinished]
 
 
 def test_nothing_that_a_left_model_still_says_is_taken() -> None:

@@ -56,7 +56,7 @@ def test_passages_come_fenced_and_under_handles_that_this_run_can_cite() -> None
 
     assert (outcome.ok, outcome.summary, desk.asked) == (
         True,
-        "2 passages from 1 document",
+        "Found 2 passages in 1 document",
         ["When do leases lapse?"],
     )
     rendered = parse_passages(unfence(outcome.content, NONCE))
@@ -81,7 +81,7 @@ def test_an_empty_result_says_what_was_searched() -> None:
     named = desk.search.run({"query": "x"})
     desk.found = Retrieval(passages=(), searched=())
 
-    assert (named.ok, named.summary) == (True, "nothing found")
+    assert (named.ok, named.summary) == (True, "Found nothing")
     assert "No passages were found in handbook." in named.content
     assert "in the documents this person may read" in desk.search.run({"query": "x"}).content
 
@@ -92,7 +92,7 @@ def test_a_search_that_fails_is_told_to_the_model_and_does_not_end_the_run() -> 
 
     outcome = desk.search.run({"query": "x"})
 
-    assert (outcome.ok, outcome.summary) == (False, "search unavailable")
+    assert (outcome.ok, outcome.failure) == (False, "failed")
     assert desk.evidence.passage_ids == ()
 
 

@@ -43,6 +43,7 @@ class Api:
         identity.admit_without_organisation("nobody")
         documents = MemoryDocumentAdapter()
         self.turns = world.turns
+        activity = ActivityScreen(activity=MemoryActivityAdapter(world.store), clock=world.clock)
         services = HttpServices(
             conversations=world.conversations,
             turns=self.turns,
@@ -57,7 +58,9 @@ class Api:
                 pipeline_version="1",
             ),
             read_switches=world.switch.read,
-            show_activity=ActivityScreen(activity=MemoryActivityAdapter(world.store)).show,
+            show_activity=activity.show,
+            show_fatigue=activity.show_fatigue,
+            records=world.explaining,
         )
         deployment = Deployment(
             version="1.2.3",

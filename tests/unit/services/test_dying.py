@@ -20,7 +20,7 @@ from equerry.services.turns import Acceptance
 
 from tests.unit.services.world import ADA, Mortality, ProcessKilled, World
 
-EFFECTS = 19
+EFFECTS = 24
 WHOLE = TurnLimits().turn_tokens
 USAGE = Usage(input_tokens=90, output_tokens=9)
 
@@ -124,7 +124,7 @@ def test_a_reader_of_an_interrupted_run_is_told_and_keeps_what_was_written() -> 
     world = live_world()
     accepted = world.submit(world.open_conversation())
     killed = world.fate.effects
-    world.fate = Mortality(kill_at=13, after=True, effects=killed)
+    world.fate = Mortality(kill_at=17, after=True, effects=killed)
     with pytest.raises(ProcessKilled):
         world.deliver(accepted)
     assert "token" in world.types(accepted.run_id)

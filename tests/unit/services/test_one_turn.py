@@ -268,7 +268,7 @@ def test_a_tool_call_is_told_as_it_happens_and_audited_without_its_words() -> No
         {"toolCallId": "call-1", "tool": "look", "label": "Looking it up"},
         {"toolCallId": "call-1", "ok": True, "summary": "1 thing"},
     ]
-    (action,) = world.store.actions[accepted.run_id]
+    (action,) = world.store.list_audit(accepted.run_id)
     assert action.arguments == {"query": "text of 9 characters", "limit": 3}
 
 

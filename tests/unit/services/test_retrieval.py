@@ -126,9 +126,11 @@ def test_another_organisation_learns_nothing() -> None:
     desk = Desk()
     desk.publish("a.md", "rotate the signing key")
 
-    assert desk.search("signing key", scope=build_scope("rival", "ada")) == Retrieval(
-        passages=(), searched=()
-    )
+    found = desk.search("signing key", scope=build_scope("rival", "ada"))
+
+    assert replace(found, decision=None) == Retrieval(passages=(), searched=())
+    assert found.decision is not None
+    assert (found.decision.semantic_candidates, found.decision.lexical_candidates) == (0, 0)
 
 
 @pytest.mark.req("F-RET-02")

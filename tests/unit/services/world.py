@@ -29,6 +29,7 @@ from equerry.services.delivery import DeliveryService
 from equerry.services.ending import EndingService
 from equerry.services.pulse import PulseService
 from equerry.services.reading import RunReadingService
+from equerry.services.records import RunRecordService
 from equerry.services.recovery import RecoveryService
 from equerry.services.replaying import ReplayService
 from equerry.services.runs import RunHandling, RunService
@@ -36,6 +37,7 @@ from equerry.services.stopping import StoppingService
 from equerry.services.subscriptions import SubscriptionService, TicketService
 from equerry.services.turns import Acceptance, TurnService
 
+from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.admission import MemoryAdmissionAdapter
 from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
@@ -44,6 +46,7 @@ from tests.fakes.leases import MemoryLeaseAdapter
 from tests.fakes.metrics import MemoryMetricAdapter
 from tests.fakes.profiles import MemoryProfileAdapter
 from tests.fakes.queue import MemoryQueueAdapter
+from tests.fakes.records import MemoryRunRecordAdapter
 from tests.fakes.switches import MemorySwitchAdapter
 from tests.fakes.transcripts import (
     MemoryArtifactAdapter,
@@ -214,10 +217,19 @@ class World:
     def endings(self) -> EndingService:
         return EndingService(
             runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
+            records=self.fate.wrap("records", MemoryRunRecordAdapter(self.store)),
             admissions=self.fate.wrap("admissions", self.admissions),
             log=self.fate.wrap("log", self.log),
             delivery=self.delivery,
             metrics=self.metrics,
+            clock=self.clock,
+        )
+
+    @property
+    def explaining(self) -> RunRecordService:
+        return RunRecordService(
+            records=MemoryRunRecordAdapter(self.store),
+            activity=MemoryActivityAdapter(self.store),
             clock=self.clock,
         )
 

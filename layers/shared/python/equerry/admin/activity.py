@@ -3,11 +3,14 @@
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from equerry.domain.activity import ActivityFilter, ActivityOutcome, ActivityPlace, ActivityRow
+from equerry.domain.activity import FATIGUE_WINDOW, ActivityFilter, ActivityPlace, ActivityRow, Fatigue
 from equerry.domain.principal import Principal
+from equerry.domain.redaction import redact_value
+from equerry.domain.steps import ActionOutcome
+from equerry.kernel.clock import Clock
 from equerry.kernel.errors import InvalidInput
 from equerry.kernel.identifiers import RunId, parse_identifier
 from equerry.kernel.kinds import result
@@ -15,7 +18,7 @@ from equerry.ports.activity import ActivityPort
 
 MOST_ROWS = 200
 USUAL_ROWS = 50
-_OUTCOMES: Mapping[str, ActivityOutcome] = {"ok": "ok", "error": "error"}
+_OUTCOMES: Mapping[str, ActionOutcome] = {"ok": "ok", "error": "error", "refused": "refused"}
 _MAX_CURSOR_CHARS = 200
 
 
@@ -33,6 +36,7 @@ class ActivityScreen:
     """Shows activity."""
 
     activity: ActivityPort
+    clock: Clock
 
     def show(self, principal: Principal, query: Mapping[str, str]) -> ActivityPage:
         """Return one page.
@@ -54,8 +58,27 @@ class ActivityScreen:
             # One more than shown tells whether there is another page.
             limit=limit + 1,
         )
-        shown = rows[:limit]
+        shown = tuple(_scrub(row) for row in rows[:limit])
         return ActivityPage(rows=shown, cursor=_write_cursor(shown[-1].place) if len(rows) > limit else None)
+
+    def show_fatigue(self, principal: Principal) -> Fatigue:
+        """Return whether the organisation still reads what it accepts, over the last 30 days.
+
+        Raises:
+            AdminRequired: the principal is no administrator.
+        """
+        principal.require_admin()
+        return self.activity.fetch_fatigue(principal.scope, since=self.clock.now() - FATIGUE_WINDOW)
+
+
+def _scrub(row: ActivityRow) -> ActivityRow:
+    """Take out again what should never have come in."""
+    arguments, result_ = redact_value(row.arguments), redact_value(row.result)
+    return replace(
+        row,
+        arguments=arguments if isinstance(arguments, dict) else {},
+        result=result_ if isinstance(result_, dict) else {},
+    )
 
 
 def _read_filter(query: Mapping[str, str]) -> ActivityFilter:
@@ -104,7 +127,7 @@ def _read_cursor(text: str) -> ActivityPlace:
     try:
         at, run_id, position = urlsafe_b64decode(text[:_MAX_CURSOR_CHARS]).decode().split("|")
         moment = datetime.fromisoformat(at)
-        if moment.tzinfo is None or not 0 <= int(position) < 1_000_000:
+        if moment.tzinfo is None or not 0 <= int(position) < 10_000_000:
             raise ValueError(text)
         return ActivityPlace(
             at=moment, run_id=parse_identifier(RunId, run_id, name="cursor"), position=int(position)

@@ -1,15 +1,18 @@
 """Conversations, their messages and the runs that answer them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from equerry.channel.events import Accepted, CitationRef, ExecutionMode, StopReason
+from equerry.domain.pricing import Cost
 from equerry.domain.profiles import DEFAULT_SURFACE
+from equerry.domain.steps import ShownStep, ToolStep
 from equerry.domain.turn_context import TurnContext
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import Conflict
-from equerry.kernel.identifiers import ConversationId, MessageId, RunId, ToolCallId
+from equerry.kernel.identifiers import ConversationId, MessageId, RunId
 from equerry.kernel.kinds import entity, record, value
 from equerry.kernel.text import shorten_text
 from equerry.kernel.usage import Usage
@@ -78,6 +81,7 @@ class TranscriptMessage:
     Attributes:
         text: may hold citation markers that `citations` resolves.
         context: what the page said about itself, with a question.
+        steps: the tool calls behind an answer, in order; a question has those of a run that left no answer.
     """
 
     message_id: MessageId
@@ -87,6 +91,7 @@ class TranscriptMessage:
     created_at: datetime
     citations: tuple[CitationRef, ...] = ()
     context: TurnContext | None = None
+    steps: tuple[ShownStep, ...] = ()
 
 
 @entity
@@ -123,25 +128,16 @@ class Run:
 
 @record
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAction:
-    """One tool call for the audit: redacted arguments and a summary, never content."""
-
-    call_id: ToolCallId
-    tool: str
-    arguments: dict[str, object]
-    ok: bool
-    summary: str | None
-    duration_ms: int
-
-
-@record
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
     """How a run ended: all that its last transaction writes.
 
     Attributes:
         text: the answer, possibly partial; blank when nothing was said, and then no message is kept.
         passages_retrieved: what the run had in its context, so that a complaint can be traced.
+        actions: its tool calls, in order; those that are kept already are left as they are.
+        outcome: what its record says of how it went, see `RunRecord`.
+        complete: False when a round broke off whose tokens no provider reported.
+        cost: of `usage`; None for a model nobody has priced.
     """
 
     stop_reason: StopReason
@@ -152,14 +148,27 @@ class RunEnd:
     citations: tuple[CitationRef, ...] = ()
     citations_removed: int = 0
     passages_retrieved: tuple[str, ...] = ()
-    actions: tuple[ToolAction, ...] = ()
+    actions: tuple[ToolStep, ...] = ()
     error_code: str | None = None
     error_message: str | None = None
+    first_text_at: datetime | None = None
+    outcome: Mapping[str, object] = field(default_factory=dict)
+    complete: bool = True
+    cost: Cost | None = None
 
 
 def derive_title(question: str) -> str:
     """Return the title of a conversation that has none, from its first question; at most 80 characters."""
     return shorten_text(question, limit=80)
+
+
+def place_steps(messages: Sequence[TranscriptMessage]) -> tuple[TranscriptMessage, ...]:
+    """Return the messages with each run's steps once: with its answer, else with its question."""
+    answered = {message.run_id for message in messages if message.role == "assistant"}
+    return tuple(
+        replace(message, steps=()) if message.role == "user" and message.run_id in answered else message
+        for message in messages
+    )
 
 
 def accept_run(run: Run) -> Accepted:

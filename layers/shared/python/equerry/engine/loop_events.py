@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from equerry.engine.messages import ToolCallBlock
+from equerry.engine.model import ModelChoice, RoundStop
 from equerry.engine.tool import ToolFailure
 from equerry.kernel.kinds import message
+from equerry.kernel.usage import Usage
 
 
 @message
@@ -15,6 +17,21 @@ class RoundStarted:
     """A request is about to leave for the model; `number` counts from 1."""
 
     number: int
+
+
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundFinished:
+    """A round is over; one that broke off has neither stop nor usage.
+
+    Attributes:
+        model: the one that ran, where the provider says so and it is not the one that was asked for.
+    """
+
+    number: int
+    stop: RoundStop | None
+    usage: Usage | None
+    model: ModelChoice | None = None
 
 
 @message
@@ -56,7 +73,7 @@ class ToolSkipped:
     call: ToolCallBlock
 
 
-LoopEvent = RoundStarted | TextProduced | ToolStarted | ToolFinished | ToolSkipped
+LoopEvent = RoundStarted | RoundFinished | TextProduced | ToolStarted | ToolFinished | ToolSkipped
 
 
 class LoopConsumer(Protocol):

@@ -8,6 +8,7 @@ from equerry.engine.assistant import Assistant
 from equerry.engine.estimates import estimate_blocks, estimate_instructions, estimate_thread
 from equerry.engine.loop_events import LoopConsumer, ignore_event
 from equerry.engine.loop_events import LoopEvent as LoopEvent
+from equerry.engine.loop_events import RoundFinished as RoundFinished
 from equerry.engine.loop_events import RoundStarted as RoundStarted
 from equerry.engine.loop_events import TextProduced as TextProduced
 from equerry.engine.loop_events import ToolFinished as ToolFinished
@@ -157,7 +158,9 @@ class RunLoop:
         if stop := self._check_bounds(assistant, progress):
             return stop
         played = PlayedRound()
-        if stop := self._play_round(assistant, progress, played, consumer):
+        stop = self._play_round(assistant, progress, played, consumer)
+        consumer(_tell_end(played, progress.rounds))
+        if stop:
             return stop
         if played.end is None:
             raise RoundUnusable
@@ -267,6 +270,13 @@ def _pass_on(text: str, progress: _Progress, consumer: LoopConsumer) -> None:
         text = "\n\n" + text.lstrip()
     progress.text += text
     consumer(TextProduced(text))
+
+
+def _tell_end(played: PlayedRound, number: int) -> RoundFinished:
+    end = played.end
+    if end is None:
+        return RoundFinished(number=number, stop=None, usage=None)
+    return RoundFinished(number=number, stop=end.stop, usage=end.usage, model=end.model)
 
 
 def _keep(played: PlayedRound, progress: _Progress) -> None:

@@ -15,6 +15,9 @@ MetricName = Literal[
     "RateLimited",
     "BudgetExhausted",
     "RetentionPurged",
+    "PassagesRetrieved",
+    "CharactersRetrieved",
+    "RetrievalOutliers",
     "SwitchUnparseable",
 ]
 """Turns             turns that ended, however they ended
@@ -28,6 +31,9 @@ Refusals          turns a model or provider declined to answer
 RateLimited       turns refused because somebody asked too often
 BudgetExhausted   turns refused because the tokens of the window are spent
 RetentionPurged   conversations and passages a sweep removed
+PassagesRetrieved    passages that tools gave a turn, of those that were given any
+CharactersRetrieved  the length of their text
+RetrievalOutliers    turns with which a person passed what one person may have retrieved in a day
 SwitchUnparseable readings of a switch that say nothing, so that it does nothing
 """
 

@@ -1,5 +1,6 @@
 """Conversations, messages and runs: the truth about what was said."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from equerry.domain.conversations import (
@@ -52,6 +53,7 @@ class TranscriptPort(Protocol):
 
         Touches the conversation, which takes over the question's context and, without a title, a title. It is
         not locked while `open_turn` judges, so that may use every port. Safe to repeat with the same run.
+        What the question was taken for is audited in the same transaction.
 
         Raises:
             Whatever `open_turn` raises: nothing was written.
@@ -74,9 +76,22 @@ class RunPort(Protocol):
         ...
 
     def start_run(
-        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+        self,
+        scope: Scope,
+        run_id: RunId,
+        *,
+        profile_version: str,
+        model: ModelChoice | None,
+        composition: Mapping[str, object] | None = None,
+        trace_id: str | None = None,
     ) -> None:
-        """Record that the run is running and what serves it, if a model; changes nothing once it has ended."""
+        """Record that the run is running, what it is made of, and one more attempt; not once it has ended.
+
+        Args:
+            model: None for an answer that needs none.
+            composition: see `RunRecord`.
+            trace_id: under which its log lines are found.
+        """
         ...
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
@@ -84,7 +99,9 @@ class RunPort(Protocol):
         ...
 
     def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
-        """Write the answer, the tool actions and the run's end in one transaction.
+        """Write the answer, the tool actions, the run's end, its record's and its usage in one transaction.
+
+        A call that began and never reported its end is audited now, whoever ends the run.
 
         Returns False, changing nothing, if the run has already ended.
         """

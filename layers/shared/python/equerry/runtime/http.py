@@ -30,6 +30,7 @@ from equerry.services.billing import BillingService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
+from equerry.services.records import RunRecordService
 from equerry.services.recovery import RecoveryService
 from equerry.services.stopping import StoppingService
 from equerry.services.subscriptions import TicketService
@@ -76,6 +77,7 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
         runs=parts.runs, log=parts.log, replays=parts.build_replays(), recovery=recovery, clock=parts.clock
     )
     stops = StoppingService(runs=parts.runs, leases=parts.leases, interrupts=interrupts, recovery=recovery)
+    activity = ActivityScreen(activity=PostgresActivityAdapter(parts.database), clock=parts.clock)
     return HttpServices(
         conversations=_build_conversations(settings, parts, recovery, stops),
         turns=_build_turns(settings, parts, stops, switch),
@@ -83,7 +85,11 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
         documents=_build_documents(settings, parts),
         read_switches=switch.read,
-        show_activity=ActivityScreen(activity=PostgresActivityAdapter(parts.database)).show,
+        show_activity=activity.show,
+        show_fatigue=activity.show_fatigue,
+        records=RunRecordService(
+            records=parts.records, activity=PostgresActivityAdapter(parts.database), clock=parts.clock
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.adapters.aws.metrics import EmfMetricAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.records import PostgresRunRecordAdapter
 from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.kernel.clock import Clock
@@ -62,6 +63,7 @@ class TurnParts:
     database: PostgresConnections
     transcripts: PostgresTranscriptAdapter
     runs: PostgresRunAdapter
+    records: PostgresRunRecordAdapter
     leases: DynamoLeaseAdapter
     log: DynamoReplayLogAdapter
     connections: DynamoConnectionAdapter
@@ -95,6 +97,7 @@ class TurnParts:
         """Return the service that ends answered runs."""
         return EndingService(
             runs=self.runs,
+            records=self.records,
             admissions=admissions,
             log=self.log,
             delivery=self.delivery,
@@ -120,6 +123,7 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
         database=database,
         transcripts=PostgresTranscriptAdapter(database),
         runs=PostgresRunAdapter(database),
+        records=PostgresRunRecordAdapter(database),
         leases=DynamoLeaseAdapter(clients.dynamodb, settings.leases_table, new_identifier),
         log=log,
         connections=connections,

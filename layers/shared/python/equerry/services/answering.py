@@ -11,6 +11,7 @@ from equerry.domain.evidence import Evidence
 from equerry.domain.execution import HISTORY_SHARE, bound_limits, choose_history
 from equerry.domain.leases import LeaseLost
 from equerry.domain.limits import TurnLimits
+from equerry.domain.manifests import build_manifest
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
 from equerry.engine.assistant import Assistant
@@ -36,7 +37,12 @@ UNFORESEEN = EquerryError(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerService:
-    """Answers claimed runs."""
+    """Answers claimed runs.
+
+    Attributes:
+        release: which code this is, for the runs' records.
+        find_trace_id: under which trace this process works now.
+    """
 
     transcripts: TranscriptPort
     runs: RunPort
@@ -49,6 +55,8 @@ class AnswerService:
     limits: TurnLimits
     clock: Clock
     keep_time: KeepTime = keep_time
+    release: str = "unknown"
+    find_trace_id: Callable[[], str | None] = lambda: None
 
     def answer(self, run: Run, pulse: Pulse) -> None:
         """Run to the end and say so; a failure ends the run with an error and `done` like any other end.
@@ -76,13 +84,10 @@ class AnswerService:
             narrator.publisher.publish(accept_run(run))
         narrator.publisher.publish(Step(stage="composing", label="Reading the conversation"))
         profile = self.profiles.fetch_profile(run.profile)
-        self.runs.start_run(scope, run.run_id, profile_version=profile.version, model=self.model.choice)
-        nonce = self.new_nonce()
+        nonce, degraded = self.new_nonce(), self.find_degraded(profile)
         tools = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
         assistant = Assistant(
-            prompt=compose_prompt(
-                profile, retrieves=bool(tools), nonce=nonce, degraded=self.find_degraded(profile)
-            ),
+            prompt=compose_prompt(profile, retrieves=bool(tools), nonce=nonce, degraded=degraded),
             tools=tools,
             limits=bound_limits(profile.limits, reserved, self.limits),
         )
@@ -90,6 +95,21 @@ class AnswerService:
         history = fit_history(
             self.transcripts.list_messages(scope, run.conversation_id, limit=seen),
             tokens=assistant.limits.input_tokens // HISTORY_SHARE,
+        )
+        manifest = build_manifest(
+            profile,
+            assistant,
+            variables={"nonce": nonce, "degraded": list(degraded)},
+            history=len(history),
+            release=self.release,
+        )
+        self.runs.start_run(
+            scope,
+            run.run_id,
+            profile_version=profile.version,
+            model=self.model.choice,
+            composition=manifest,
+            trace_id=self.find_trace_id(),
         )
         loop = RunLoop(
             stream_round=self.model.stream,
@@ -102,6 +122,7 @@ class AnswerService:
             usage=outcome.usage,
             failure=outcome.error,
             spent=outcome.usage.tokens + outcome.unmetered.tokens,
+            complete=outcome.unmetered.tokens == 0,
         )
 
     def _finish(self, run: Run, pulse: Pulse, narrator: Narrator, ending: Ending) -> None:

@@ -9,6 +9,8 @@ from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
 from equerry.domain.leases import Lease, LeaseLost
+from equerry.domain.pricing import find_cost
+from equerry.domain.redaction import scrub_text
 from equerry.engine.model import ModelChoice
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, describe_failure
@@ -17,11 +19,13 @@ from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.delivery import ReplayLogPort
 from equerry.ports.metrics import MetricPort
+from equerry.ports.records import RunRecordPort
 from equerry.ports.transcripts import RunPort
 from equerry.services.delivery import DeliveryService
 from equerry.services.measuring import derive_shape, measure_end
 from equerry.services.narration import Narrator
 from equerry.services.pulse import Pulse
+from equerry.services.recording import describe_outcome, save_report
 from equerry.services.telemetry import describe_run
 
 logger = logging.getLogger(__name__)
@@ -30,12 +34,18 @@ logger = logging.getLogger(__name__)
 @result
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a run stops; `spent` is what its budget is charged, None if nobody can know."""
+    """How a run stops.
+
+    Attributes:
+        spent: what its budget is charged; None if nobody can know.
+        complete: False when a round broke off whose tokens `usage` cannot hold.
+    """
 
     stop: StopReason
     usage: Usage = field(default_factory=Usage)
     failure: EquerryError | None = None
     spent: int | None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +53,7 @@ class EndingService:
     """Opens what tells a run's story and closes it, whoever answers: a model, or the entry point in place."""
 
     runs: RunPort
+    records: RunRecordPort
     admissions: AdmissionPort
     log: ReplayLogPort
     delivery: DeliveryService
@@ -63,6 +74,7 @@ class EndingService:
             publisher=publisher,
             citations=CitationFilter(Evidence(run.run_id)),
             on_first_round=lambda: self.runs.mark_provider_started(lease.scope, run.run_id),
+            save_step=lambda step: self.records.save_step(lease.scope, run.run_id, step),
         )
 
     def finish(
@@ -80,6 +92,7 @@ class EndingService:
             raise LeaseLost("the run was taken over; its new holder ends it")
         narrator.finish()
         failure = ending.failure
+        told = scrub_text(describe_failure(failure)) if failure else None
         publisher, refs = narrator.publisher, tuple(narrator.citations.refs)
         if refs:
             publisher.publish(Citations(message_id=run.assistant_message_id, refs=refs))
@@ -93,21 +106,26 @@ class EndingService:
             citations=refs,
             citations_removed=narrator.citations.removed,
             passages_retrieved=narrator.citations.evidence.passage_ids,
-            actions=tuple(narrator.actions),
+            actions=narrator.actions,
             error_code=failure.code if failure else None,
-            error_message=describe_failure(failure) if failure else None,
+            error_message=told,
+            first_text_at=narrator.first_text_at,
+            outcome=describe_outcome(narrator, model),
+            complete=ending.complete,
+            cost=find_cost(model, ending.usage),
         )
         if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
             raise LeaseLost("the run has already been ended by another holder")
         if has_text:
             publisher.publish(MessagePersisted(message_id=run.assistant_message_id, role="assistant"))
         if failure is not None:
-            publisher.publish(RunError(code=failure.code, message=describe_failure(failure)))
+            publisher.publish(RunError(code=failure.code, message=told or ""))
         # Free before anyone can hear of the end, so that an immediate next question is not refused.
         publisher.publish(
             Done(stop_reason=ending.stop, usage=ending.usage),
             before_delivery=lambda: self._release(pulse, ending),
         )
+        save_report(self.records, pulse.lease.scope, run.run_id, publisher.report)
         logger.info("run_ended", extra=describe_run(run, end, model))
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
         self.metrics.record(

@@ -10,6 +10,8 @@ from equerry.ports.metrics import MetricName, TurnShape
 _FAILED: frozenset[StopReason] = frozenset({"error", "interrupted"})
 _CUT_OFF: frozenset[StopReason] = frozenset({"max_rounds", "max_tool_calls", "max_tokens", "deadline"})
 
+_RETRIEVED: dict[MetricName, str] = {"PassagesRetrieved": "passages", "CharactersRetrieved": "characters"}
+
 
 def measure_end(run: Run, end: RunEnd, *, first_text_at: datetime | None = None) -> dict[MetricName, float]:
     """Return what one ended run adds; times count from its acceptance, so that waiting for a worker shows."""
@@ -22,6 +24,9 @@ def measure_end(run: Run, end: RunEnd, *, first_text_at: datetime | None = None)
         measures["TurnFirstTokenMs"] = _ms(first_text_at - run.created_at)
     if end.usage.input_tokens:
         measures["CacheHitRatePct"] = _hit_rate_pct(end.usage)
+    for name, fact in _RETRIEVED.items():
+        if amount := count_facts(end, fact):
+            measures[name] = amount
     if end.stop_reason in _FAILED:
         measures["TurnErrors"] = 1
     if end.stop_reason in _CUT_OFF:
@@ -29,6 +34,12 @@ def measure_end(run: Run, end: RunEnd, *, first_text_at: datetime | None = None)
     if end.stop_reason == "refusal":
         measures["Refusals"] = 1
     return measures
+
+
+def count_facts(end: RunEnd, name: str) -> int:
+    """Return the sum of one fact over a run's tool calls."""
+    amounts = [step.facts.get(name) for step in end.actions]
+    return sum(amount for amount in amounts if isinstance(amount, int))
 
 
 def derive_shape(end: RunEnd) -> TurnShape:

@@ -1,26 +1,33 @@
-"""Tells a run's story as it happens: loop events in, published events and the audit's actions out."""
+"""Tells a run's story as it happens: loop events in; published events, kept steps and rounds out."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from equerry.channel.events import Step, Token, ToolEnd, ToolStart
 from equerry.channel.publisher import Publisher
 from equerry.domain.citations import CitationFilter
-from equerry.domain.conversations import ToolAction
-from equerry.domain.redaction import redact_arguments
-from equerry.engine.run_loop import (
+from equerry.domain.redaction import redact_arguments, redact_value
+from equerry.domain.steps import ToolStep, derive_step_text
+from equerry.engine.loop_events import (
     LoopEvent,
+    RoundFinished,
     RoundStarted,
     TextProduced,
     ToolFinished,
     ToolSkipped,
     ToolStarted,
 )
+from equerry.engine.messages import ToolCallBlock
+from equerry.kernel.identifiers import ToolCallId
 from equerry.services.telemetry import describe_tool
 
 logger = logging.getLogger(__name__)
+
+
+def _keep_nothing(_step: ToolStep) -> None:
+    """What is kept of a step where nobody keeps any."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,29 +36,40 @@ class Narrator:
 
     Attributes:
         on_first_round: runs before the first request leaves for a model.
+        save_step: keeps a step before it runs and again when it has finished; a failure stops nothing.
         text: the answer as readers saw it.
         first_text_at: when readers were sent the first of it.
+        rounds: with the model so far, for the run's record.
     """
 
     publisher: Publisher
     citations: CitationFilter
     on_first_round: Callable[[], None]
+    save_step: Callable[[ToolStep], None] = _keep_nothing
     text: str = ""
     first_text_at: datetime | None = None
-    actions: list[ToolAction] = field(default_factory=list)
+    rounds: list[dict[str, object]] = field(default_factory=list)
+    _steps: dict[ToolCallId, ToolStep] = field(default_factory=dict)
 
     def __call__(self, event: LoopEvent, /) -> None:
         match event:
             case RoundStarted(number):
                 self._start_round(number)
+            case RoundFinished():
+                self._finish_round(event)
             case TextProduced(text):
                 self._show(self.citations.feed(text))
             case ToolStarted(call=call, label=label):
-                self.publisher.publish(ToolStart(tool_call_id=call.call_id, tool=call.tool, label=label))
+                self._start_tool(call, label)
             case ToolFinished():
                 self._finish_tool(event)
             case ToolSkipped(call=call):
-                logger.info("tool_skipped", extra={"tool": call.tool})
+                self._skip_tool(call)
+
+    @property
+    def actions(self) -> tuple[ToolStep, ...]:
+        """The run's tool calls so far, in order."""
+        return tuple(self._steps.values())
 
     def finish(self) -> None:
         """Show what the citation filter still holds."""
@@ -61,25 +79,73 @@ class Narrator:
     def _start_round(self, number: int) -> None:
         if number == 1:
             self.on_first_round()
+        self.rounds.append({"number": number, "startedAt": self._now().isoformat()})
         self.publisher.publish(Step(stage="answering", label="Thinking"))
+
+    def _finish_round(self, event: RoundFinished) -> None:
+        ended: dict[str, object] = {"endedAt": self._now().isoformat(), "stop": event.stop}
+        if event.usage is not None:
+            ended["inputTokens"] = event.usage.input_tokens
+            ended["outputTokens"] = event.usage.output_tokens
+        if event.model is not None:
+            ended |= {"provider": event.model.provider, "model": event.model.model}
+        self.rounds[-1] |= ended
 
     def _show(self, text: str) -> None:
         if text:
             self.text += text
             self.publisher.publish(Token(delta=text))
-            self.first_text_at = self.first_text_at or self.publisher.clock.now()
+            self.first_text_at = self.first_text_at or self._now()
+
+    def _start_tool(self, call: ToolCallBlock, label: str) -> None:
+        step = self._begin(call, label)
+        self._save(step)
+        self.publisher.publish(ToolStart(tool_call_id=step.call_id, tool=step.tool, label=step.label))
 
     def _finish_tool(self, event: ToolFinished) -> None:
-        call = event.call
-        self.actions.append(
-            ToolAction(
-                call_id=call.call_id,
-                tool=call.tool,
-                arguments=redact_arguments(call.arguments),
-                ok=event.ok,
-                summary=event.summary,
-                duration_ms=event.duration_ms,
-            )
+        step = replace(
+            self._steps[event.call.call_id],
+            finished_at=self._now(),
+            duration_ms=event.duration_ms,
+            ok=event.ok,
+            failure=event.failure,
+            text=derive_step_text(event.summary, event.failure),
+            facts=_clean(event.facts),
+            account=_clean(event.account),
         )
+        self._save(step)
         logger.info("tool_finished", extra=describe_tool(event))
-        self.publisher.publish(ToolEnd(tool_call_id=call.call_id, ok=event.ok, summary=event.summary))
+        self.publisher.publish(ToolEnd(tool_call_id=step.call_id, ok=event.ok, summary=step.text))
+
+    def _skip_tool(self, call: ToolCallBlock) -> None:
+        """Audit a call that was never run; nobody was shown that it would be."""
+        step = self._begin(call, label=call.tool)
+        text = derive_step_text(None, "skipped")
+        self._save(
+            replace(step, finished_at=self._now(), duration_ms=0, ok=False, failure="skipped", text=text)
+        )
+
+    def _begin(self, call: ToolCallBlock, label: str) -> ToolStep:
+        return ToolStep(
+            position=len(self._steps),
+            call_id=call.call_id,
+            tool=call.tool,
+            label=label,
+            arguments=redact_arguments(call.arguments),
+            started_at=self._now(),
+        )
+
+    def _save(self, step: ToolStep) -> None:
+        self._steps[step.call_id] = step
+        try:
+            self.save_step(step)
+        except Exception:  # noqa: BLE001  # progress is for later readers; the turn goes on without it
+            logger.warning("step_not_saved", extra={"tool": step.tool, "position": step.position})
+
+    def _now(self) -> datetime:
+        return self.publisher.clock.now()
+
+
+def _clean(data: Mapping[str, object]) -> Mapping[str, object]:
+    cleaned = redact_value(data)
+    return cleaned if isinstance(cleaned, dict) else {}

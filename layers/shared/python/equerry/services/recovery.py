@@ -10,6 +10,7 @@ from equerry.channel.publisher import Publisher
 from equerry.domain.citations import strip_markers
 from equerry.domain.conversations import Run, RunEnd, accept_run
 from equerry.domain.leases import Lease, LeaseLost
+from equerry.domain.pricing import find_cost
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
@@ -140,6 +141,8 @@ class RecoveryService:
             last_seq=(last_seq or 1) + 2 + bool(text),
             ended_at=self.clock.now(),
             text=text,
+            complete=not run.provider_started,
+            cost=find_cost(run.model, run.usage),
             error_code="interrupted",
             error_message=INTERRUPTED_LATE if text else INTERRUPTED,
         )

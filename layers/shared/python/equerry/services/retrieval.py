@@ -7,7 +7,13 @@ from equerry.domain.corpora import Passage
 from equerry.domain.fusion import FusionWeights, fuse
 from equerry.domain.packing import pack_passages
 from equerry.domain.principal import Scope
-from equerry.domain.retrieval import Retrieval
+from equerry.domain.retrieval import (
+    Retrieval,
+    RetrievalDecision,
+    ReturnedPassage,
+    derive_predicate,
+    hash_query,
+)
 from equerry.kernel.errors import EquerryError
 from equerry.kernel.identifiers import CorpusId, PassageId
 from equerry.ports.documents import DocumentPort
@@ -54,9 +60,21 @@ class RetrievalService:
         lexical = self.words.find_matching(scope, query, corpora=searched, limit=self.candidates)
         passages = _index(semantic, lexical)
         fused = fuse(_keys(semantic), _keys(lexical), self.weights)
-        return self._answer(
-            (passages[key] for key, _ in fused), searched, limit, by_meaning=vector is not None
+        packed = self._pack((passages[key] for key, _ in fused), limit)
+        scores = _Scores(semantic=dict(_keys(semantic)), lexical=dict(_keys(lexical)), fused=dict(fused))
+        decision = RetrievalDecision(
+            kind="search",
+            query_sha256=hash_query(query),
+            query_chars=len(query),
+            predicate=derive_predicate(scope),
+            embedding=self.embedding.version if vector is not None else None,
+            semantic_candidates=len(semantic),
+            lexical_candidates=len(lexical),
+            fused=len(fused),
+            searched=searched,
+            returned=scores.describe(packed),
         )
+        return Retrieval(passages=packed, searched=searched, by_meaning=vector is not None, decision=decision)
 
     def lookup(
         self, scope: Scope, terms: str, *, corpora: tuple[CorpusId, ...] | None, limit: int
@@ -66,7 +84,20 @@ class RetrievalService:
         lexical = self.words.find_matching(scope, terms, corpora=searched, limit=self.candidates)
         wanted = " ".join(terms.lower().split())
         ordered = sorted((passage for passage, _ in lexical), key=lambda passage: not _holds(passage, wanted))
-        return self._answer(ordered, searched, limit, by_meaning=True)
+        packed = self._pack(ordered, limit)
+        decision = RetrievalDecision(
+            kind="lookup",
+            query_sha256=hash_query(terms),
+            query_chars=len(terms),
+            predicate=derive_predicate(scope),
+            embedding=None,
+            semantic_candidates=0,
+            lexical_candidates=len(lexical),
+            fused=len(ordered),
+            searched=searched,
+            returned=_Scores(lexical=dict(_keys(lexical))).describe(packed),
+        )
+        return Retrieval(passages=packed, searched=searched, decision=decision)
 
     def _resolve(self, scope: Scope, corpora: tuple[CorpusId, ...] | None) -> tuple[CorpusId, ...]:
         readable = tuple(corpus.corpus_id for corpus in self.documents.list_corpora(scope) if corpus.passages)
@@ -87,11 +118,31 @@ class RetrievalService:
             limit=self.candidates,
         )
 
-    def _answer(
-        self, passages: Iterable[Passage], searched: tuple[CorpusId, ...], limit: int, *, by_meaning: bool
-    ) -> Retrieval:
-        packed = pack_passages(passages, limit=limit, token_budget=self.token_budget)
-        return Retrieval(passages=packed, searched=searched, by_meaning=by_meaning)
+    def _pack(self, passages: Iterable[Passage], limit: int) -> tuple[Passage, ...]:
+        return pack_passages(passages, limit=limit, token_budget=self.token_budget)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Scores:
+    """What each stage gave a passage."""
+
+    semantic: dict[PassageId, float] = field(default_factory=dict)
+    lexical: dict[PassageId, float] = field(default_factory=dict)
+    fused: dict[PassageId, float] = field(default_factory=dict)
+
+    def describe(self, passages: Iterable[Passage]) -> tuple[ReturnedPassage, ...]:
+        return tuple(
+            ReturnedPassage(
+                passage_id=passage.passage_id,
+                document_id=passage.document_id,
+                corpus_id=passage.corpus_id,
+                version=passage.version,
+                semantic=self.semantic.get(passage.passage_id),
+                lexical=self.lexical.get(passage.passage_id),
+                fused=self.fused.get(passage.passage_id),
+            )
+            for passage in passages
+        )
 
 
 def _index(*lists: Scored) -> dict[PassageId, Passage]:

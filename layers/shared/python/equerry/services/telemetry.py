@@ -5,8 +5,8 @@ never among them: no instructions, no messages, no arguments, no results.
 """
 
 from equerry.domain.conversations import Run, RunEnd
+from equerry.engine.loop_events import ToolFinished
 from equerry.engine.model import ModelChoice, RoundStop
-from equerry.engine.run_loop import ToolFinished
 from equerry.kernel.usage import Usage
 
 Attributes = dict[str, object]

@@ -1,11 +1,13 @@
 """Runs and their audit in PostgreSQL."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.identifiers import as_uuid
+from equerry.adapters.postgres.steps import SHOWN_STEPS, audit_unreported, write_steps
 from equerry.adapters.postgres.transcripts import insert_message, read_message
 from equerry.domain.conversations import Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
@@ -19,17 +21,73 @@ if TYPE_CHECKING:
 
 _FETCH = "SELECT * FROM assistant_runs WHERE run_id = %s"
 _LOCK = "SELECT * FROM assistant_runs WHERE run_id = %s FOR UPDATE"
-_INSERT_ACTION = """
-INSERT INTO assistant_actions
-    (run_id, call_id, conversation_id, organisation_id, created_by, position, tool, arguments, ok, summary,
-     duration_ms, model_id, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s)
+_FIND_ANSWER = f"""
+SELECT message.*, {SHOWN_STEPS} FROM assistant_runs AS run
+JOIN assistant_messages AS message ON message.message_id = run.assistant_message_id
+WHERE run.run_id = %s AND run.status = 'ended'
+"""  # noqa: S608  # our columns
+# The record begins with the run, in the same round trip.
+_START = """
+WITH started AS (
+    UPDATE assistant_runs
+    SET status = 'running', profile_version = %(version)s, model_provider = %(provider)s,
+        model_name = %(model)s, started_at = coalesce(started_at, now())
+    WHERE run_id = %(run_id)s AND status <> 'ended'
+    RETURNING *
+)
+INSERT INTO assistant_run_records
+    (run_id, conversation_id, organisation_id, created_by, profile, surface, mode, mode_reason, status,
+     trace_id, attempts, composition, created_at, started_at)
+SELECT run.run_id, run.conversation_id, run.organisation_id, run.created_by, run.profile, home.surface,
+    run.mode, run.mode_reason, 'running', %(trace_id)s::text, 1, %(composition)s::jsonb, run.created_at,
+    run.started_at
+FROM started AS run JOIN assistant_conversations AS home USING (conversation_id)
+ON CONFLICT (run_id) DO UPDATE
+    SET status = 'running', trace_id = EXCLUDED.trace_id, attempts = assistant_run_records.attempts + 1,
+        composition = EXCLUDED.composition, started_at = EXCLUDED.started_at
 """
 _END_RUN = """
 UPDATE assistant_runs
 SET status = 'ended', stop_reason = %s, error_code = %s, error_message = %s, usage = %s::jsonb, last_seq = %s,
     citations_removed = %s, passages_retrieved = %s, ended_at = %s
 WHERE run_id = %s
+"""
+# A run that no worker ever took has a record as well; one that a worker began keeps what it began with.
+_END_RECORD = """
+INSERT INTO assistant_run_records
+    (run_id, conversation_id, organisation_id, created_by, profile, surface, mode, mode_reason, status,
+     outcome, stop_reason, error_code, created_at, started_at, first_text_at, ended_at)
+SELECT run.run_id, run.conversation_id, run.organisation_id, run.created_by, run.profile, home.surface,
+    run.mode, run.mode_reason, 'ended', %(outcome)s::jsonb, run.stop_reason, run.error_code, run.created_at,
+    run.started_at, %(first_text_at)s::timestamptz, run.ended_at
+FROM assistant_runs AS run JOIN assistant_conversations AS home USING (conversation_id)
+WHERE run.run_id = %(run_id)s
+ON CONFLICT (run_id) DO UPDATE
+    SET status = 'ended', outcome = EXCLUDED.outcome, stop_reason = EXCLUDED.stop_reason,
+        error_code = EXCLUDED.error_code, first_text_at = EXCLUDED.first_text_at, ended_at = EXCLUDED.ended_at
+"""
+# What was retrieved is added up from the steps, so that a run ended by another worker counts as well.
+_USE = """
+INSERT INTO assistant_usage
+    (run_id, conversation_id, organisation_id, created_by, profile, surface, task_class, mode, model_provider,
+     model_name, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens,
+     complete, cost_usd, priced_on, tool_calls, passages, characters, at)
+SELECT record.run_id, record.conversation_id, record.organisation_id, record.created_by, record.profile,
+    record.surface, coalesce(record.composition ->> 'taskClass', 'chat'), record.mode, run.model_provider,
+    run.model_name, %(input_tokens)s, %(output_tokens)s, %(cached_input_tokens)s, %(cache_write_tokens)s,
+    %(reasoning_tokens)s, %(complete)s, %(cost_usd)s::numeric, %(priced_on)s::date, taken.calls,
+    taken.passages, taken.characters, run.ended_at
+FROM assistant_run_records AS record JOIN assistant_runs AS run USING (run_id)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS calls,
+        coalesce(sum(CASE WHEN jsonb_typeof(facts -> 'passages') = 'number'
+            THEN (facts ->> 'passages')::numeric END), 0)::bigint AS passages,
+        coalesce(sum(CASE WHEN jsonb_typeof(facts -> 'characters') = 'number'
+            THEN (facts ->> 'characters')::numeric END), 0)::bigint AS characters
+    FROM assistant_steps WHERE run_id = record.run_id
+) AS taken
+WHERE record.run_id = %(run_id)s
+ON CONFLICT (run_id) DO NOTHING
 """
 
 
@@ -47,26 +105,32 @@ class PostgresRunAdapter:
     def find_answer(self, scope: Scope, run_id: RunId) -> TranscriptMessage | None:
         """See RunPort."""
         with self.connections.transaction(scope) as rows:
-            rows.execute(
-                "SELECT message.* FROM assistant_runs AS run"
-                " JOIN assistant_messages AS message ON message.message_id = run.assistant_message_id"
-                " WHERE run.run_id = %s AND run.status = 'ended'",
-                (as_uuid(run_id, name="run"),),
-            )
+            rows.execute(_FIND_ANSWER, (as_uuid(run_id, name="run"),))
             row = rows.fetchone()
             return read_message(row) if row else None
 
     def start_run(
-        self, scope: Scope, run_id: RunId, *, profile_version: str, model: ModelChoice | None
+        self,
+        scope: Scope,
+        run_id: RunId,
+        *,
+        profile_version: str,
+        model: ModelChoice | None,
+        composition: Mapping[str, object] | None = None,
+        trace_id: str | None = None,
     ) -> None:
         """See RunPort."""
+        provider, name = _served_by(model)
+        begun = {
+            "run_id": as_uuid(run_id, name="run"),
+            "version": profile_version,
+            "provider": provider,
+            "model": name,
+            "composition": json.dumps(dict(composition or {})),
+            "trace_id": trace_id,
+        }
         with self.connections.transaction(scope) as rows:
-            rows.execute(
-                "UPDATE assistant_runs SET status = 'running', profile_version = %s, model_provider = %s,"
-                " model_name = %s, started_at = coalesce(started_at, now())"
-                " WHERE run_id = %s AND status <> 'ended'",
-                (profile_version, *_served_by(model), as_uuid(run_id, name="run")),
-            )
+            rows.execute(_START, begun)
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
         """See RunPort."""
@@ -84,8 +148,10 @@ class PostgresRunAdapter:
                 return False
             if end.text.strip():
                 insert_message(rows, scope, run.conversation_id, _answer(run, end))
-            _insert_actions(rows, scope, run, end)
+            write_steps(rows, run_id, end.actions)
+            audit_unreported(rows, run_id, end.ended_at)
             _update_run(rows, run, end)
+            _record_end(rows, run, end)
             rows.execute(
                 "UPDATE assistant_conversations SET updated_at = greatest(updated_at, %s)"
                 " WHERE conversation_id = %s",
@@ -120,30 +186,6 @@ def _answer(run: Run, end: RunEnd) -> TranscriptMessage:
     )
 
 
-def _insert_actions(rows: "Rows", scope: Scope, run: Run, end: RunEnd) -> None:
-    rows.executemany(
-        _INSERT_ACTION,
-        [
-            (
-                as_uuid(run.run_id, name="run"),
-                action.call_id,
-                as_uuid(run.conversation_id, name="conversation"),
-                scope.organisation_id,
-                scope.user_id,
-                position,
-                action.tool,
-                json.dumps(action.arguments),
-                action.ok,
-                action.summary,
-                action.duration_ms,
-                run.model.model if run.model else None,
-                end.ended_at,
-            )
-            for position, action in enumerate(end.actions)
-        ],
-    )
-
-
 def _update_run(rows: "Rows", run: Run, end: RunEnd) -> None:
     rows.execute(
         _END_RUN,
@@ -159,6 +201,20 @@ def _update_run(rows: "Rows", run: Run, end: RunEnd) -> None:
             as_uuid(run.run_id, name="run"),
         ),
     )
+
+
+def _record_end(rows: "Rows", run: Run, end: RunEnd) -> None:
+    values = {
+        "run_id": as_uuid(run.run_id, name="run"),
+        "outcome": json.dumps(dict(end.outcome)),
+        "first_text_at": end.first_text_at,
+        "complete": end.complete,
+        "cost_usd": end.cost.usd if end.cost else None,
+        "priced_on": end.cost.priced_on if end.cost else None,
+        **asdict(end.usage),
+    }
+    rows.execute(_END_RECORD, values)
+    rows.execute(_USE, values)
 
 
 def _run(row: dict[str, Any]) -> Run:

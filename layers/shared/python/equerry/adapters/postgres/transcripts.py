@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.identifiers import as_uuid
+from equerry.adapters.postgres.intents import audit_classification
+from equerry.adapters.postgres.steps import SHOWN_STEPS, read_shown_steps
 from equerry.adapters.postgres.tenancies import read_tenancy
 from equerry.channel.events import CitationRef
 from equerry.domain.conversations import (
@@ -15,6 +17,7 @@ from equerry.domain.conversations import (
     Run,
     TranscriptMessage,
     derive_title,
+    place_steps,
 )
 from equerry.domain.opening import OpenedTurn, OpenTurn, Premises
 from equerry.domain.principal import Scope
@@ -44,6 +47,10 @@ SET title = CASE WHEN title = '' THEN %s ELSE title END, updated_at = greatest(u
     context = coalesce(%s::jsonb, context)
 WHERE conversation_id = %s AND state = 'active'
 """
+_LIST_MESSAGES = f"""
+SELECT message.*, {SHOWN_STEPS} FROM assistant_messages AS message
+WHERE conversation_id = %s ORDER BY position DESC LIMIT %s
+"""  # noqa: S608  # our columns
 _INSERT_MESSAGE = """
 INSERT INTO assistant_messages
     (message_id, conversation_id, organisation_id, created_by, run_id, role, content, citations, context,
@@ -51,12 +58,21 @@ INSERT INTO assistant_messages
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s::jsonb, %s)
 ON CONFLICT (message_id) DO NOTHING
 """
+# With its record, in one round trip: also a run that no worker ever takes can be explained.
 _INSERT_RUN = """
-INSERT INTO assistant_runs
-    (run_id, conversation_id, organisation_id, created_by, user_message_id, assistant_message_id,
-     profile, mode, mode_reason, status, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 'queued', %s)
-ON CONFLICT (run_id) DO NOTHING
+WITH queued AS (
+    INSERT INTO assistant_runs
+        (run_id, conversation_id, organisation_id, created_by, user_message_id, assistant_message_id,
+         profile, mode, mode_reason, status, created_at)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 'queued', %s)
+    ON CONFLICT (run_id) DO NOTHING
+    RETURNING *
+)
+INSERT INTO assistant_run_records
+    (run_id, conversation_id, organisation_id, created_by, profile, surface, mode, mode_reason, created_at)
+SELECT run.run_id, run.conversation_id, run.organisation_id, run.created_by, run.profile, home.surface,
+    run.mode, run.mode_reason, run.created_at
+FROM queued AS run JOIN assistant_conversations AS home USING (conversation_id)
 """
 
 
@@ -125,11 +141,8 @@ class PostgresTranscriptAdapter:
         """See TranscriptPort."""
         with self.connections.transaction(scope) as rows:
             _fetch_conversation(rows, conversation_id)
-            rows.execute(
-                "SELECT * FROM assistant_messages WHERE conversation_id = %s ORDER BY position DESC LIMIT %s",
-                (as_uuid(conversation_id, name="conversation"), limit),
-            )
-            return tuple(read_message(row) for row in reversed(rows.fetchall()))
+            rows.execute(_LIST_MESSAGES, (as_uuid(conversation_id, name="conversation"), limit))
+            return place_steps([read_message(row) for row in reversed(rows.fetchall())])
 
     def append_turn(self, scope: Scope, conversation_id: ConversationId, open_turn: OpenTurn) -> OpenedTurn:
         """See TranscriptPort."""
@@ -142,6 +155,7 @@ class PostgresTranscriptAdapter:
             _insert_run(rows, scope, opened.run)
             if rows.rowcount:
                 insert_message(rows, scope, conversation_id, opened.question)
+                audit_classification(rows, scope, opened)
             return opened
 
 
@@ -176,6 +190,7 @@ def read_message(row: dict[str, Any]) -> TranscriptMessage:
         created_at=row["created_at"],
         citations=tuple(_citation(entry) for entry in row["citations"]),
         context=read_context(row["context"]),
+        steps=read_shown_steps(row["steps"]),
     )
 
 

@@ -39,7 +39,7 @@ class PassageFinder:
             found = self.search(query.strip(), PASSAGES)
         except EquerryError as failure:
             content = f"The search failed: {failure}. If you cannot answer without it, say so."
-            return ToolOutcome(content=content, summary="search unavailable", ok=False)
+            return ToolOutcome(content=content, ok=False, failure="failed")
         return self._report(found) if found.passages else _report_nothing(found)
 
     def _report(self, found: Retrieval) -> ToolOutcome:
@@ -47,12 +47,14 @@ class PassageFinder:
         documents = len({passage.document_id for passage in found.passages})
         return ToolOutcome(
             content=_note(found) + fence(rendered, kind="tool_result", nonce=self.nonce),
-            summary=f"{_count(len(found.passages), 'passage')} from {_count(documents, 'document')}",
+            summary=f"Found {_count(len(found.passages), 'passage')} in {_count(documents, 'document')}",
+            facts=_measure(found) | {"documents": documents},
+            account=_account(found),
         )
 
 
 def _refuse(problem: str) -> ToolOutcome:
-    return ToolOutcome(content=problem, summary="refused", ok=False)
+    return ToolOutcome(content=problem, ok=False, failure="invalid_arguments")
 
 
 def _report_nothing(found: Retrieval) -> ToolOutcome:
@@ -61,7 +63,24 @@ def _report_nothing(found: Retrieval) -> ToolOutcome:
     content = (
         f"No passages were found {where}. Try once in other words, or say that the documents do not answer."
     )
-    return ToolOutcome(content=_note(found) + content, summary="nothing found")
+    return ToolOutcome(
+        content=_note(found) + content,
+        summary="Found nothing",
+        facts=_measure(found) | {"documents": 0},
+        account=_account(found),
+    )
+
+
+def _measure(found: Retrieval) -> dict[str, object]:
+    return {
+        "passages": len(found.passages),
+        "characters": sum(len(passage.text) for passage in found.passages),
+        "byMeaning": found.by_meaning,
+    }
+
+
+def _account(found: Retrieval) -> dict[str, object]:
+    return found.decision.to_account() if found.decision else {}
 
 
 def _note(found: Retrieval) -> str:

@@ -21,6 +21,7 @@ from equerry.surfaces.http.models import (
     InteractionRequest,
     MessageAnswer,
     MessageIds,
+    StepAnswer,
     TranscriptAnswer,
     TurnRequest,
 )
@@ -226,6 +227,16 @@ def _encode_message(message: TranscriptMessage) -> MessageAnswer:
         role=message.role,
         text=message.text,
         citations=encode_citations(message),
+        steps=[
+            StepAnswer(
+                tool_call_id=step.call_id,
+                tool=step.tool,
+                label=step.label,
+                state=step.state,
+                summary=step.text,
+            )
+            for step in message.steps
+        ],
         run_id=message.run_id,
         created_at=message.created_at,
     )

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from equerry.channel.events import ExecutionMode, StopReason
-from equerry.domain.activity import ActivityOutcome
 from equerry.domain.conversations import ConversationState, RunStatus
 from equerry.domain.corpora import DocumentStatus
+from equerry.domain.steps import ActionOutcome, StepState
 
 
 class WireModel(BaseModel):
@@ -96,13 +96,27 @@ class CitationAnswer(WireModel):
     source_path: str
 
 
+class StepAnswer(WireModel):
+    """A tool call; one that is `unreported` has not said that it completed, and may never.
+
+    `summary` is one plain sentence; null shows the label alone.
+    """
+
+    tool_call_id: str
+    tool: str
+    label: str
+    state: StepState
+    summary: str | None
+
+
 class MessageAnswer(WireModel):
-    """What was said."""
+    """What was said; an answer has its run's tool calls, a question those of a run that left no answer."""
 
     message_id: str
     role: Literal["user", "assistant"]
     text: str
     citations: list[CitationAnswer]
+    steps: list[StepAnswer]
     run_id: str
     created_at: datetime
 
@@ -340,17 +354,24 @@ class InteractionRequest(WireModel):
 
 
 class ActivityRowAnswer(WireModel):
-    """One tool call; texts among its arguments are given by their length alone."""
+    """One action; texts among its arguments are given by their length alone.
+
+    `outcome` is null for a call that never reported how it ended. The last four are of a draft alone.
+    """
 
     run_id: str
     tool_call_id: str
     user_id: str
     tool: str
     arguments: dict[str, object]
-    outcome: ActivityOutcome
-    summary: str | None
-    duration_ms: int
+    outcome: ActionOutcome | None
+    result_summary: dict[str, object]
+    duration_ms: int | None
     at: datetime
+    target: str | None
+    operation: str | None
+    applied_record: str | None
+    edited: bool | None
 
 
 class ActivityAnswer(WireModel):
@@ -359,6 +380,17 @@ class ActivityAnswer(WireModel):
     rows: list[ActivityRowAnswer]
     cursor: str | None
     retention_days: int
+
+
+class FatigueAnswer(WireModel):
+    """Accepted drafts of the last `windowDays`; `uneditedPct` is null while there are too few to judge by."""
+
+    window_days: int
+    accepted: int
+    unedited: int
+    unedited_pct: float | None
+    sufficient_data: bool
+    flagged: bool
 
 
 class HealthAnswer(WireModel):

@@ -8,13 +8,15 @@ from equerry.kernel.kinds import value
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
+from equerry.services.records import RunRecordService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
-from equerry.surfaces.http.admin_routes import AdminRoutes, ShowActivity
+from equerry.surfaces.http.admin_routes import AdminRoutes, ShowActivity, ShowFatigue
 from equerry.surfaces.http.conversation_routes import ConversationRoutes
 from equerry.surfaces.http.document_routes import DocumentRoutes
 from equerry.surfaces.http.event_stream_routes import EventStreamRoutes
 from equerry.surfaces.http.openapi import build_contract
+from equerry.surfaces.http.record_routes import RecordRoutes
 from equerry.surfaces.http.routing import Route
 from equerry.surfaces.http.run_routes import RunRoutes
 from equerry.surfaces.http.service_routes import ServiceRoutes
@@ -30,6 +32,8 @@ class HttpServices:
     tickets: TicketService
     documents: DocumentService
     show_activity: ShowActivity
+    show_fatigue: ShowFatigue
+    records: RunRecordService
     read_switches: Callable[[], Switches]
 
 
@@ -65,11 +69,13 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         build_contract=lambda: build_contract(routes, version=deployment.version),
     )
     documents = DocumentRoutes(documents=services.documents)
-    admin = AdminRoutes(show_activity=services.show_activity)
+    admin = AdminRoutes(show_activity=services.show_activity, show_fatigue=services.show_fatigue)
+    records = RecordRoutes(records=services.records)
     routes = (
+        *streams.build(),
         *conversations.build(),
         *runs.build(),
-        *streams.build(),
+        *records.build(),
         *documents.build(),
         *admin.build(),
         *service.build(),

@@ -1,0 +1,42 @@
+"""What a run's record is told of how it went."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from equerry.channel.report import DeliveryReport
+from equerry.domain.principal import Scope
+from equerry.engine.model import ModelChoice
+from equerry.kernel.identifiers import RunId
+from equerry.ports.records import RunRecordPort
+from equerry.services.narration import Narrator
+
+logger = logging.getLogger(__name__)
+
+
+def describe_outcome(narrator: Narrator, model: ModelChoice | None) -> Mapping[str, object]:
+    """Return the rounds, each with the model that ran it, and what verification made of the citations."""
+    citations = narrator.citations
+    served = {"provider": model.provider, "model": model.model} if model else {}
+    return {
+        "rounds": [served | played for played in narrator.rounds],
+        "verification": {
+            "citationsVerified": len(citations.refs),
+            "citationsRemoved": citations.removed,
+            "passagesInContext": len(citations.evidence.passage_ids),
+        },
+        "answerCharacters": len(narrator.text),
+    }
+
+
+def save_report(records: RunRecordPort, scope: Scope, run_id: RunId, report: DeliveryReport) -> None:
+    """Keep what became of a run's envelopes; without it, a run that has ended is none the worse."""
+    try:
+        records.save_deliveries(scope, run_id, _encode(report))
+    except Exception:  # noqa: BLE001  # the reader has been told; only who looks later misses something
+        logger.warning("deliveries_not_saved", extra={"run_id": run_id})
+
+
+def _encode(report: DeliveryReport) -> Mapping[str, object]:
+    names = {"undelivered_count": "undeliveredCount"}
+    return {names.get(name, name): entry for name, entry in asdict(report).items()}
