@@ -12,7 +12,6 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IConstruct, IValidation
 from equerry.adapters.aws.metrics import NAMESPACE
-from equerry.ports.metrics import MetricName
 
 from infra.alarm_topic import AlarmTopic
 from infra.config import StageConfig
@@ -64,15 +63,16 @@ class Alarms(Construct):
 
     def watch_switches(self) -> None:
         """Ring while a switch says nothing: an operator who mistyped believes that something is off."""
-        name: MetricName = "SwitchUnparseable"
         said = cloudwatch.Metric(
             namespace=NAMESPACE,
-            metric_name=name,
+            metric_name="SwitchUnparseable",
             dimensions_map={"stage": self._config.stage},
             period=_WINDOW,
             statistic=cloudwatch.Stats.SUM,
         )
-        self._ring(name, said, says="A switch's parameter says nothing: see `switch_unparseable`.")
+        self._ring(
+            "SwitchUnparseable", said, says="A switch's parameter says nothing: see `switch_unparseable`."
+        )
 
     def watch_dead_letters(self, queues: Mapping[str, sqs.IQueue]) -> None:
         """Ring as long as a message is set aside."""

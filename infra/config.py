@@ -35,9 +35,10 @@ class ExistingNetwork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuroraDatabase:
-    """Aurora PostgreSQL Serverless v2; a minimum of 0 capacity units lets it pause."""
+    """Aurora PostgreSQL Serverless v2; with a minimum of 0 units it pauses when nobody is connected."""
 
     min_capacity: float
+    auto_pause_minutes: int
     max_capacity: float
     backup_retention_days: int
     network: NewNetwork | ExistingNetwork

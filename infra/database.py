@@ -72,6 +72,7 @@ class Aurora(Construct):
             writer=rds.ClusterInstance.serverless_v2("Writer"),
             serverless_v2_min_capacity=database.min_capacity,
             serverless_v2_max_capacity=database.max_capacity,
+            serverless_v2_auto_pause_duration=_pause(database),
             vpc=network.vpc,
             vpc_subnets=network.data,
             storage_encrypted=True,
@@ -95,3 +96,7 @@ class Aurora(Construct):
         """The writer's address."""
         address = self.cluster.cluster_endpoint
         return Endpoint(host=address.hostname, port=str(address.port), name=NAME)
+
+
+def _pause(database: AuroraDatabase) -> Duration | None:
+    return None if database.min_capacity else Duration.minutes(database.auto_pause_minutes)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from aws_cdk import Duration, IgnoreMode
+from aws_cdk import Duration, IgnoreMode, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -18,6 +19,7 @@ from infra.log_groups import expiring_log_group
 from infra.nag import acknowledge
 from infra.target import architecture_of, runtime_of
 
+LIVE = "live"
 _FUNCTIONS = Path(__file__).parents[1] / "functions"
 _NETWORK_INTERFACES = (
     "ec2:CreateNetworkInterface",
@@ -49,7 +51,11 @@ class Platform:
 
 
 class PythonFunction(Construct):
-    """One handler under functions/, on the stage's runtime."""
+    """One handler under functions/, on the stage's runtime.
+
+    What calls it calls `live`, an alias of the version that was deployed last; older versions stay, so that a
+    release is taken back by moving the alias.
+    """
 
     def __init__(
         self,
@@ -87,6 +93,7 @@ class PythonFunction(Construct):
             vpc=placement.vpc if placement else None,
             vpc_subnets=placement.subnets if placement else None,
             security_groups=[placement.security_group] if placement else None,
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN),
         )
         acknowledge(
             self,
@@ -99,6 +106,11 @@ class PythonFunction(Construct):
             "AwsSolutions-L1",
             reason="The configuration chooses the runtime, together with the wheels and .pyc files it needs",
         )
+
+    @cached_property
+    def live(self) -> lambda_.Alias:
+        """The alias by which everything calls this function."""
+        return self.function.add_alias(LIVE)
 
     def _role(self, placement: Placement | None) -> iam.Role:
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))

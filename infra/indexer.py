@@ -1,5 +1,6 @@
 """The indexer: documents in, from two queues."""
 
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
 from equerry.runtime.settings import IndexerSettings
@@ -17,7 +18,7 @@ class Indexer(Construct):
     ) -> None:
         super().__init__(scope, id)
         layers, config = platform.layers, platform.config
-        self.function = PythonFunction(
+        indexer = PythonFunction(
             self,
             "Indexer",
             platform=platform,
@@ -32,14 +33,15 @@ class Indexer(Construct):
                 urgent_queue_url=uploads.urgent.queue.queue_url,
                 content_queue_url=uploads.content.queue.queue_url,
             ),
-        ).function
+        )
+        self.function = indexer.function
         database.runtime.grant_read(self.function)
         uploads.grant_read(self.function)
-        self._listen(uploads, concurrency=config.limits.indexer_max_concurrency)
+        self._listen(indexer.live, uploads, concurrency=config.limits.indexer_max_concurrency)
 
-    def _listen(self, uploads: Uploads, *, concurrency: int) -> None:
+    def _listen(self, indexer: lambda_.Alias, uploads: Uploads, *, concurrency: int) -> None:
         for queue, batch in ((uploads.urgent.queue, 10), (uploads.content.queue, 5)):
-            self.function.add_event_source(
+            indexer.add_event_source(
                 sources.SqsEventSource(
                     queue, batch_size=batch, report_batch_item_failures=True, max_concurrency=concurrency
                 )

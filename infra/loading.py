@@ -151,12 +151,13 @@ def _database(
             owner_username=table.text("owner_username", default="equerry_owner"),
             owner_password=table.text("owner_password", meaning="the owner's password"),
         )
-    low = table.half_steps("min_capacity", low=0, high=256, default=0.5)
+    low = table.half_steps("min_capacity", low=0, high=256, default=0)
     high = table.half_steps("max_capacity", low=1, high=256, default=8)
     if low > high:
         table.refuse("min_capacity", f"must not exceed max_capacity ({high:g}), got {low:g}")
     return config.AuroraDatabase(
         min_capacity=low,
+        auto_pause_minutes=table.integer("auto_pause_minutes", low=5, high=1440, default=60),
         max_capacity=high,
         backup_retention_days=table.integer("backup_retention_days", low=1, high=35, default=14),
         network=_network(root.table("network")),

@@ -19,7 +19,7 @@ class Retention(Construct):
     ) -> None:
         super().__init__(scope, id)
         config = platform.config
-        self.function = PythonFunction(
+        sweeper = PythonFunction(
             self,
             "Retention",
             platform=platform,
@@ -32,8 +32,9 @@ class Retention(Construct):
                 uploads_bucket=uploads.bucket.bucket_name,
                 conversation_retention_days=config.limits.conversation_retention_days,
             ),
-        ).function
+        )
+        self.function = sweeper.function
         database.platform.grant_read(self.function)
         uploads.grant_sweep(self.function)
-        target = targets.LambdaFunction(self.function, retry_attempts=2)
+        target = targets.LambdaFunction(sweeper.live, retry_attempts=2)
         events.Rule(self, "EachDay", schedule=events.Schedule.rate(Duration.days(1)), targets=[target])

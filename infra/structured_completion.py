@@ -13,7 +13,7 @@ class StructuredCompletion(Construct):
     def __init__(self, scope: Construct, id: str, *, platform: Platform) -> None:
         super().__init__(scope, id)
         config = platform.config
-        self.function = PythonFunction(
+        completion = PythonFunction(
             self,
             "Function",
             platform=platform,
@@ -28,6 +28,7 @@ class StructuredCompletion(Construct):
                 model_secret_arn=config.model.secret_arn,
                 model_base_url=config.model.base_url,
             ),
-        ).function
+        )
+        self.function = completion.function
         grant_model_key(self.function, config)
-        self.alias = self.function.add_alias("live")
+        self.alias = completion.live

@@ -28,6 +28,9 @@ from infra.turn_queue import TurnQueue
 from infra.uploads import Uploads
 from infra.websocket_api import WebSocketApi
 
+WORKER_MEMORY_MIB = 1024
+"""A worker waits for its model and is paid for it; with the embedding model it takes 0.4 GB at its most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResources:
@@ -58,7 +61,7 @@ class Turns(Construct):
 
     def _http(self, build: Build) -> lambda_.Function:
         at, config = self._resources, self._platform.config
-        http = PythonFunction(
+        entry = PythonFunction(
             self,
             "Http",
             platform=self._platform,
@@ -89,7 +92,8 @@ class Turns(Construct):
                 **self._switches.variables,
                 **limit_variables(config.turns),
             ),
-        ).function
+        )
+        http = entry.function
         grant_entitlements(http, config)
         self._switches.grant_read(http)
         at.database.runtime.grant_read(http)
@@ -98,12 +102,12 @@ class Turns(Construct):
         at.sockets.grant_publish(http)  # an accepted turn may first end what a dead worker left
         at.uploads.grant_upload(http)
         at.sockets.grant_publish(http)
-        at.http.serve(http)
+        at.http.serve(entry.live)
         return http
 
     def _websocket(self) -> lambda_.Function:
         at, config = self._resources, self._platform.config
-        websocket = PythonFunction(
+        entry = PythonFunction(
             self,
             "WebSocket",
             platform=self._platform,
@@ -118,31 +122,33 @@ class Turns(Construct):
                 replay_table=at.tables.replay.table.table_name,
                 websocket_endpoint=at.sockets.endpoint,
             ),
-        ).function
+        )
+        websocket = entry.function
         at.database.runtime.grant_read(websocket)
         at.tables.grant_hold_sockets(websocket)
         at.sockets.grant_publish(websocket)
-        at.sockets.serve(websocket)
+        at.sockets.serve(entry.live)
         return websocket
 
     def _worker(self) -> lambda_.Function:
         at, limits = self._resources, self._platform.config.limits
-        worker = PythonFunction(
+        runner = PythonFunction(
             self,
             "Worker",
             platform=self._platform,
             handler="worker.handler.handle",
-            memory_mib=1769,  # one whole processor
+            memory_mib=WORKER_MEMORY_MIB,
             timeout_s=limits.worker_timeout_s,
             extra_layers=[self._platform.layers.embedding],
             settings=self._worker_settings(),
-        ).function
+        )
+        worker = runner.function
         at.database.runtime.grant_read(worker)
         at.tables.grant_run_turns(worker)
         self._switches.grant_read(worker)
         at.sockets.grant_publish(worker)
         grant_model_key(worker, self._platform.config)
-        worker.add_event_source(
+        runner.live.add_event_source(
             sources.SqsEventSource(
                 at.queue.queue,
                 batch_size=1,
@@ -154,7 +160,7 @@ class Turns(Construct):
 
     def _reaper(self) -> lambda_.Function:
         at = self._resources
-        reaper = PythonFunction(
+        round_maker = PythonFunction(
             self,
             "Reaper",
             platform=self._platform,
@@ -171,13 +177,14 @@ class Turns(Construct):
                 run_flags_table=at.tables.run_flags.table.table_name,
                 websocket_endpoint=at.sockets.endpoint,
             ),
-        ).function
+        )
+        reaper = round_maker.function
         at.database.runtime.grant_read(reaper)
         at.tables.grant_settle_turns(reaper)
         at.sockets.grant_publish(reaper)
         schedule = events.Schedule.rate(Duration.minutes(1))
         # A run missed is made up a minute later, so a failed one is not tried again.
-        target = targets.LambdaFunction(reaper, retry_attempts=0)
+        target = targets.LambdaFunction(round_maker.live, retry_attempts=0)
         events.Rule(self, "EachMinute", schedule=schedule, targets=[target])
         return reaper
 

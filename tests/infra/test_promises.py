@@ -130,7 +130,6 @@ def test_structured_completion_has_no_address_and_no_database(stage: Synthesised
     assert not stage.of_type("AWS::Lambda::Url")
     assert "VpcConfig" not in function
     assert not any("SECRET_ARN" in name or "TABLE" in name for name in function["Environment"]["Variables"])
-    assert [alias["Name"] for alias in stage.of_type("AWS::Lambda::Alias").values()] == ["live"]
 
 
 def test_what_holds_state_is_kept_when_production_is_deleted(production: SynthesisedStage) -> None:
