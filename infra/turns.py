@@ -101,6 +101,7 @@ class Turns(Construct):
         at.queue.grant_hand_off(http)
         at.sockets.grant_publish(http)  # an accepted turn may first end what a dead worker left
         at.uploads.grant_upload(http)
+        at.uploads.grant_artifacts(http, read=True)
         at.sockets.grant_publish(http)
         at.http.serve(entry.live)
         return http
@@ -120,6 +121,7 @@ class Turns(Construct):
                 leases_table=at.tables.leases.table.table_name,
                 connections_table=at.tables.connections.table.table_name,
                 replay_table=at.tables.replay.table.table_name,
+                uploads_bucket=at.uploads.bucket.bucket_name,
                 websocket_endpoint=at.sockets.endpoint,
             ),
         )
@@ -147,6 +149,7 @@ class Turns(Construct):
         at.tables.grant_run_turns(worker)
         self._switches.grant_read(worker)
         at.sockets.grant_publish(worker)
+        at.uploads.grant_artifacts(worker)
         grant_model_key(worker, self._platform.config)
         runner.live.add_event_source(
             sources.SqsEventSource(
@@ -175,6 +178,7 @@ class Turns(Construct):
                 connections_table=at.tables.connections.table.table_name,
                 replay_table=at.tables.replay.table.table_name,
                 run_flags_table=at.tables.run_flags.table.table_name,
+                uploads_bucket=at.uploads.bucket.bucket_name,
                 websocket_endpoint=at.sockets.endpoint,
             ),
         )
@@ -182,6 +186,7 @@ class Turns(Construct):
         at.database.runtime.grant_read(reaper)
         at.tables.grant_settle_turns(reaper)
         at.sockets.grant_publish(reaper)
+        at.uploads.grant_artifacts(reaper)
         schedule = events.Schedule.rate(Duration.minutes(1))
         # A run missed is made up a minute later, so a failed one is not tried again.
         target = targets.LambdaFunction(round_maker.live, retry_attempts=0)
@@ -199,6 +204,7 @@ class Turns(Construct):
             replay_table=at.tables.replay.table.table_name,
             run_flags_table=at.tables.run_flags.table.table_name,
             turn_queue_url=at.queue.queue.queue_url,
+            uploads_bucket=at.uploads.bucket.bucket_name,
             websocket_endpoint=at.sockets.endpoint,
             worker_timeout_s=config.limits.worker_timeout_s,
             model_provider=config.model.provider,

@@ -13,6 +13,7 @@ from infra.queues import DrainedQueue
 
 INDEXER_TIMEOUT_S = 840
 _PREFIX = "corpora/"
+_ARTIFACTS = "artifacts/"
 
 
 class Uploads(Construct):
@@ -37,7 +38,7 @@ class Uploads(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             versioned=True,
-            lifecycle_rules=[_lifecycle()],
+            lifecycle_rules=_lifecycle(config),
             cors=_cors(config),
             removal_policy=removal,
         )
@@ -60,17 +61,25 @@ class Uploads(Construct):
         self._grant_list(grantee)
         grant_key(grantee, self._key, "Decrypt", via="s3")
 
+    def grant_artifacts(self, grantee: iam.IGrantable, *, read: bool = False) -> None:
+        """Keep what is too large for an envelope; with `read`, give it out."""
+        reading = ("s3:GetObject",) if read else ()
+        self._grant(grantee, "s3:PutObject", *reading, below=_ARTIFACTS)
+        if read:
+            self._grant_list(grantee)
+        grant_key(grantee, self._key, "GenerateDataKey", "Decrypt", via="s3")
+
     def grant_sweep(self, grantee: iam.IGrantable) -> None:
         """Delete what is past its retention."""
         self._grant(grantee, "s3:DeleteObject", "s3:DeleteObjectVersion")
         self._grant_list(grantee)
 
-    def _grant(self, grantee: iam.IGrantable, *actions: str) -> None:
+    def _grant(self, grantee: iam.IGrantable, *actions: str, below: str = _PREFIX) -> None:
         grant_below(
             grantee,
             *actions,
-            pattern=self.bucket.arn_for_objects(f"{_PREFIX}*"),
-            reason="A document's key names its organisation, which the code checks",
+            pattern=self.bucket.arn_for_objects(f"{below}*"),
+            reason="A document's key names its organisation, an artifact's its owner, which the code checks",
         )
 
     def _grant_list(self, grantee: iam.IGrantable) -> None:
@@ -111,12 +120,18 @@ def _event(name: str, *, queue_arn: str) -> s3.CfnBucket.QueueConfigurationPrope
     )
 
 
-def _lifecycle() -> s3.LifecycleRule:
-    return s3.LifecycleRule(
-        abort_incomplete_multipart_upload_after=Duration.days(2),
-        noncurrent_version_expiration=Duration.days(30),
-        expired_object_delete_marker=True,
-    )
+def _lifecycle(config: StageConfig) -> list[s3.LifecycleRule]:
+    """An artifact lives no longer than the conversation it belongs to may."""
+    return [
+        s3.LifecycleRule(
+            abort_incomplete_multipart_upload_after=Duration.days(2),
+            noncurrent_version_expiration=Duration.days(30),
+            expired_object_delete_marker=True,
+        ),
+        s3.LifecycleRule(
+            prefix=_ARTIFACTS, expiration=Duration.days(config.limits.conversation_retention_days)
+        ),
+    ]
 
 
 def _cors(config: StageConfig) -> list[s3.CorsRule] | None:

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
 from equerry.channel.control import CONTROL_TYPES
-from equerry.channel.envelope import Envelope
+from equerry.channel.envelope import Envelope, PayloadRef
 from equerry.channel.events import (
     CONTRACT_VERSION,
     EVENT_TYPES,
@@ -22,7 +22,7 @@ from equerry.channel.events import (
 from equerry.kernel.usage import Usage
 
 _PRIMITIVES: Mapping[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean"}
-_NAMED: Mapping[type, str] = {CitationRef: "Ref", Usage: "Usage"}
+_NAMED: Mapping[type, str] = {CitationRef: "Ref", Usage: "Usage", PayloadRef: "PayloadRef"}
 _CHOICES: Mapping[Any, str] = {Stage: "Stage", ExecutionMode: "ExecutionMode", StopReason: "StopReason"}
 _SNAKE = re.compile(r"`(\w+_\w+)`")
 _HEADER = """\
@@ -57,7 +57,7 @@ def write_vocabulary() -> str:
         _union("Envelope", "EnvelopeOf", "Event"),
         *controls,
         *_registry("Control", tuple(CONTROL_TYPES)),
-        _envelope("ControlOf", "Control", _header_fields() | _CONTROL_HEADER),
+        _envelope("ControlOf", "Control", _control_fields()),
         _union("Control", "ControlOf", "Control"),
     ]
     return "\n".join(parts)
@@ -142,7 +142,16 @@ def _registry(kind: str, names: Sequence[str]) -> list[str]:
 def _header_fields() -> dict[str, str]:
     hints = get_type_hints(Envelope)
     plain = [field.name for field in fields(Envelope) if field.name not in ("type", "payload")]
-    return {to_camel(name): _translate(hints[name]) for name in plain}
+    split = {name: _split_optional(hints[name]) for name in plain}
+    return {
+        to_camel(name) + ("?" if optional else ""): _translate(required)
+        for name, (required, optional) in split.items()
+    }
+
+
+def _control_fields() -> dict[str, str]:
+    """A control frame is small, and never refers to an artifact."""
+    return {name: text for name, text in _header_fields().items() if name[-1] != "?"} | _CONTROL_HEADER
 
 
 def _envelope(name: str, kind: str, header: Mapping[str, str]) -> str:

@@ -8,10 +8,11 @@ from typing import Protocol
 import pytest
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
-from equerry.channel.envelope import Envelope
+from equerry.channel.envelope import Envelope, PayloadRef
 from equerry.channel.marker import Marker
 from equerry.domain.principal import Principal, Scope
 from equerry.kernel.identifiers import (
+    ArtifactId,
     ConnectionId,
     ConversationId,
     OrganisationId,
@@ -105,6 +106,15 @@ def test_what_was_logged_is_read_back_whole_and_in_order(log: Log) -> None:
         log.port.append(each)
 
     assert log.port.read(Marker(R), limit=100) == tuple(written)
+
+
+def test_a_reference_to_a_payload_that_lies_elsewhere_is_read_back(log: Log) -> None:
+    reference = PayloadRef(artifact_id=ArtifactId("a-1"), size_bytes=200_000)
+    written = replace(envelope(1), payload={}, payload_ref=reference)
+    log.port.append(written)
+
+    assert log.port.read(Marker(R), limit=9) == (written,)
+    assert log.port.find_last(R) == written
 
 
 def test_a_reader_gets_what_follows_its_marker_and_no_more_than_it_asked_for(log: Log) -> None:

@@ -8,9 +8,7 @@ from equerry.channel.envelope import Envelope
 from equerry.channel.marker import Marker
 from equerry.domain.principal import Principal
 from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
-from equerry.ports.delivery import ConnectionGone, EnvelopeExists, TicketRefused
-
-MAX_FRAME_BYTES = 128 * 1024
+from equerry.ports.delivery import MAX_FRAME_BYTES, ConnectionGone, EnvelopeExists, TicketRefused
 
 
 class MemoryReplayLogAdapter:

@@ -67,6 +67,12 @@ export class AssistantApi {
     return this.#call("POST", path, { text });
   }
 
+  /** An artifact's body, such as the payload that an envelope refers to. */
+  fetchArtifact(conversationId: string, artifactId: string): Promise<Record<string, unknown>> {
+    const path = `/conversations/${encodeURIComponent(conversationId)}/artifacts/${encodeURIComponent(artifactId)}`;
+    return this.#call("GET", path);
+  }
+
   async recordInteraction(conversationId: string, interaction: Interaction): Promise<void> {
     const path = `/conversations/${encodeURIComponent(conversationId)}/interactions`;
     await this.#call("POST", path, interaction);

@@ -83,6 +83,11 @@ export class Connection {
     else if (this.#status === "waiting") void this.#connect();
   }
 
+  /** Take a new socket for one that is open and of no use, such as one whose token has ended. */
+  renew(): void {
+    if (this.isOpen) void this.#connect();
+  }
+
   async #connect(): Promise<void> {
     this.#abandon();
     const attempt = this.#attempt;

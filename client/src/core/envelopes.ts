@@ -49,6 +49,12 @@ export interface Usage {
   reasoningTokens: number;
 }
 
+/** A payload too large for a frame: the artifact of the run's conversation that holds it, as JSON. */
+export interface PayloadRef {
+  artifactId: string;
+  sizeBytes: number;
+}
+
 /** The run exists; always its first event. */
 export interface AcceptedPayload {
   userMessageId: string;
@@ -179,6 +185,7 @@ export interface EnvelopeOf<T extends EventType> {
   seq: number;
   at: string;
   v: number;
+  payloadRef?: PayloadRef;
   payload: EventPayloads[T];
 }
 

@@ -2,9 +2,9 @@
 
 import type { AssistantApi } from "./api";
 import { Connection, type ConnectionStatus, type Socket } from "./connection";
-import type { Control, Envelope } from "./envelopes";
+import type { Control, Envelope, SubscribedPayload } from "./envelopes";
 import { decodeFrame, readFrame, type Frame, type UnknownEvent } from "./frames";
-import { RunOrder } from "./ordering";
+import { FollowedRun, type Placed } from "./following";
 import { ApiProblem } from "./problems";
 import type { Run } from "./resources";
 import type { WatchWaking } from "./wakefulness";
@@ -34,21 +34,8 @@ export interface FeedOptions {
   listener: FeedListener;
 }
 
-interface Followed {
-  readonly runId: string;
-  readonly order: RunOrder<{ readonly seq: number; readonly frame: Frame }>;
-  /** The last `seq` that the server said there is. */
-  promised: number;
-  /** Tries to get what is missing since the last event came. */
-  recoveries: number;
-}
-
 const POLL_AFTER_FAILURES = 2;
 const POLL_EVERY_MS = 1_200;
-/** Frames that merely overtake each other sort themselves out within this time. */
-const GAP_MS = 250;
-const BEHIND_MS = 1_500;
-const QUIET_MS = 15_000;
 
 export class RunFeed {
   readonly #api: AssistantApi;
@@ -57,10 +44,11 @@ export class RunFeed {
   readonly #stopWatching: () => void;
   readonly #over = new Set<string>();
   #conversationId: string | null = null;
-  #run: Followed | null = null;
+  #run: FollowedRun | null = null;
   #status: ConnectionStatus = "closed";
   #failures = 0;
   #refused = false;
+  #renewed = false;
   #polled = false;
   #polling = false;
   #pollFailures = 0;
@@ -108,7 +96,7 @@ export class RunFeed {
 
   #begin(runId: string): void {
     this.#refused = false;
-    this.#run = { runId, order: new RunOrder(), promised: 0, recoveries: 0 };
+    this.#run = new FollowedRun(runId);
   }
 
   #subscribe(action: "subscribe" | "resume"): void {
@@ -157,13 +145,21 @@ export class RunFeed {
     }
     const run = this.#run;
     if (run === null) return;
-    const due = run.order.accept({ seq: event.seq, frame });
-    if (due.length > 0) run.recoveries = 0;
-    this.#deliver(due);
+    if (frame.kind === "event" && frame.event.payloadRef) void this.#fetchPayload(run, frame.event);
+    else this.#deliver(run.accept({ seq: event.seq, frame }));
   }
 
-  #deliver(due: readonly { readonly frame: Frame }[]): void {
+  /** What follows waits for a payload that comes by itself, as for any event. */
+  async #fetchPayload(run: FollowedRun, referring: Envelope): Promise<void> {
+    const frame = await run.complete(referring, this.#api);
+    if (frame !== null && this.#run === run)
+      this.#deliver(run.accept({ seq: referring.seq, frame }));
+    this.#settleTimers();
+  }
+
+  #deliver(due: readonly Placed[]): void {
     for (const { frame } of due) {
+      if (frame.kind === "lost") this.#listener.onGap(frame.runId);
       if (frame.kind === "unknown") this.#listener.onUnknown(frame.event);
       if (frame.kind !== "event") continue;
       if (frame.event.type === "done") this.#finish(frame.event.runId);
@@ -177,16 +173,37 @@ export class RunFeed {
   }
 
   #obey(control: Control): void {
+    if (control.type === "refused") this.#refuse(control.payload.code);
+    if (control.type === "heartbeat" && this.#run === null) this.#join(control);
     const run = this.#run;
-    if (control.type === "refused") this.#refused = true;
     if (control.runId === null || run?.runId !== control.runId) return;
     if (control.type === "gap") this.#skip(run, control.payload.next);
-    if (control.type !== "subscribed") return;
-    run.promised = Math.max(run.promised, control.payload.lastSeq);
-    if (control.payload.ended && run.order.cursor >= run.promised) void this.#settle(run.runId);
+    if (control.type === "heartbeat") run.promise(control.payload.lastSeq);
+    if (control.type === "subscribed") this.#onSubscribed(run, control.payload);
   }
 
-  #skip(run: Followed, next: number): void {
+  #onSubscribed(run: FollowedRun, { lastSeq, ended }: SubscribedPayload): void {
+    this.#renewed = false;
+    run.promise(lastSeq);
+    if (ended && !run.isBehind) void this.#settle(run.runId);
+  }
+
+  /** A socket does not outlive its token; a new one does, unless that is refused as well. */
+  #refuse(code: string): void {
+    if (code === "token_expired" && !this.#renewed) {
+      this.#renewed = true;
+      this.#connection.renew();
+      return;
+    }
+    this.#refused = true;
+  }
+
+  /** A run lives of which nothing has come. */
+  #join({ runId, conversationId }: Control): void {
+    if (runId !== null && conversationId === this.#conversationId) this.follow(runId);
+  }
+
+  #skip(run: FollowedRun, next: number): void {
     const due = run.order.skipTo(next - 1);
     this.#listener.onGap(run.runId);
     this.#deliver(due);
@@ -218,22 +235,21 @@ export class RunFeed {
       const hopeless = this.#refused || this.#failures >= POLL_AFTER_FAILURES;
       return hopeless ? POLL_EVERY_MS * 2 ** Math.min(this.#pollFailures, 4) : null;
     }
-    if (run.order.hasGap) return Math.min(QUIET_MS, GAP_MS * 2 ** run.recoveries);
-    if (run.order.cursor < run.promised) return Math.min(QUIET_MS, BEHIND_MS * 2 ** run.recoveries);
-    return QUIET_MS;
+    return run.patienceMs;
   }
 
   #recover(): void {
     const run = this.#run;
     if (run === null) return;
     run.recoveries += 1;
-    // The socket first; if that brought nothing, the log itself.
-    if (this.#isLive() && run.recoveries % 2 === 1) this.#subscribe("resume");
-    else void this.#poll(run);
+    // The socket first, a new one if this one has gone silent; if that brought nothing, the log itself.
+    if (!this.#isLive() || run.recoveries % 2 === 0) void this.#poll(run);
+    else if (run.isSilent) this.#connection.renew();
+    else this.#subscribe("resume");
     this.#settleTimers();
   }
 
-  async #poll(run: Followed): Promise<void> {
+  async #poll(run: FollowedRun): Promise<void> {
     if (this.#polling) return;
     this.#polling = true;
     try {

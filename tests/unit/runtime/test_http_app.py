@@ -12,6 +12,7 @@ from equerry.domain.principal import Principal, Scope
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import OrganisationId, UserId
 from equerry.runtime.http_app import HttpApp
+from equerry.services.artifacts import ArtifactService
 from equerry.services.billing import BillingService
 from equerry.services.documents import DocumentService
 from equerry.services.subscriptions import TicketService
@@ -22,6 +23,7 @@ from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.documents import MemoryDocumentAdapter, MemoryPassageAdapter
 from tests.fakes.entitlements import MemoryEntitlementAdapter
 from tests.fakes.identity import MemoryIdentityAdapter
+from tests.fakes.transcripts import MemoryTranscriptAdapter
 from tests.fakes.uploads import MemoryUploadAdapter
 from tests.unit.services.world import ADA, BEN, EVE, World
 
@@ -50,6 +52,9 @@ class Api:
             reading=world.reading,
             tickets=TicketService(
                 connections=world.connections, clock=world.clock, new_secret=lambda: "a-ticket"
+            ),
+            artifacts=ArtifactService(
+                transcripts=MemoryTranscriptAdapter(world.store), artifacts=world.artifacts
             ),
             documents=DocumentService(
                 documents=documents,

@@ -39,6 +39,7 @@ from equerry.services.turns import Acceptance, TurnService
 
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.admission import MemoryAdmissionAdapter
+from tests.fakes.artifacts import MemoryArtifactStoreAdapter
 from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
 from tests.fakes.interrupts import MemoryInterruptAdapter
@@ -133,6 +134,7 @@ class World:
     limits: TurnLimits = field(default_factory=TurnLimits)
     interrupts: MemoryInterruptAdapter = field(default_factory=MemoryInterruptAdapter)
     log: MemoryReplayLogAdapter = field(default_factory=MemoryReplayLogAdapter)
+    artifacts: MemoryArtifactStoreAdapter = field(default_factory=MemoryArtifactStoreAdapter)
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
@@ -156,6 +158,7 @@ class World:
     def delivery(self) -> DeliveryService:
         return DeliveryService(
             log=self.fate.wrap("log", self.log),
+            artifacts=self.artifacts,
             connections=self.connections,
             channel=self.fate.wrap("channel", self.channel),
             clock=self.clock,

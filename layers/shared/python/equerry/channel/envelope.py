@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from equerry.channel.events import CONTRACT_VERSION, EVENT_TYPES, Event, UiAction
-from equerry.kernel.identifiers import ConversationId, RunId
+from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
 from equerry.kernel.kinds import message
 
 _NAME_OF: Mapping[type, str] = {payload: name for name, payload in EVENT_TYPES.items()}
@@ -17,6 +17,15 @@ class UndeclaredEvent(TypeError):
 
 @message
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PayloadRef:
+    """A payload too large for a frame: the artifact of the run's conversation that holds it, as JSON."""
+
+    artifact_id: ArtifactId
+    size_bytes: int
+
+
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     """One event of one run.
 
@@ -24,7 +33,7 @@ class Envelope:
         type: the event's name in the vocabulary.
         seq: from 1 in each run, without gaps.
         at: when it was published, in UTC.
-        payload: the event on the wire: JSON values, camelCase keys.
+        payload: the event on the wire: JSON values, camelCase keys; empty if `payload_ref` stands for it.
     """
 
     type: str
@@ -34,6 +43,7 @@ class Envelope:
     at: datetime
     payload: Mapping[str, object]
     v: int = CONTRACT_VERSION
+    payload_ref: PayloadRef | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -42,7 +52,7 @@ class Envelope:
 
     def to_wire(self) -> dict[str, object]:
         """Return the JSON object that readers receive."""
-        return {
+        wire: dict[str, object] = {
             "v": self.v,
             "type": self.type,
             "runId": self.run_id,
@@ -51,6 +61,9 @@ class Envelope:
             "at": encode_instant(self.at),
             "payload": dict(self.payload),
         }
+        if self.payload_ref is not None:
+            wire["payloadRef"] = encode_fields(asdict(self.payload_ref))
+        return wire
 
 
 def encode_instant(at: datetime) -> str:

@@ -9,6 +9,9 @@ from equerry.domain.principal import Principal
 from equerry.kernel.errors import Conflict, NotFound
 from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
 
+MAX_FRAME_BYTES = 128 * 1024
+"""The longest frame of a channel, in UTF-8."""
+
 
 class EnvelopeExists(Conflict):
     """Another writer has used this seq: the caller is not the run's only writer any more."""

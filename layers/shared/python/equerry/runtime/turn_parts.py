@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from equerry.adapters.aws.admission import DynamoAdmissionAdapter
+from equerry.adapters.aws.artifacts import S3ArtifactStoreAdapter
 from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
 from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
@@ -42,6 +43,8 @@ class TurnStoreSettings(Protocol):
     @property
     def replay_table(self) -> str: ...
     @property
+    def uploads_bucket(self) -> str: ...
+    @property
     def websocket_endpoint(self) -> str: ...
 
 
@@ -66,6 +69,7 @@ class TurnParts:
     records: PostgresRunRecordAdapter
     leases: DynamoLeaseAdapter
     log: DynamoReplayLogAdapter
+    artifacts: S3ArtifactStoreAdapter
     connections: DynamoConnectionAdapter
     delivery: DeliveryService
     metrics: MetricPort
@@ -116,6 +120,7 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
     database = open_database(clients, settings.database_secret_arn, clock)
     log = DynamoReplayLogAdapter(clients.dynamodb, settings.replay_table, new_identifier)
     connections = DynamoConnectionAdapter(clients.dynamodb, settings.connections_table)
+    artifacts = S3ArtifactStoreAdapter(clients.s3, settings.uploads_bucket)
     channel = ApiGatewayChannelAdapter(clients.push(settings.websocket_endpoint))
     return TurnParts(
         clients=clients,
@@ -126,7 +131,10 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
         records=PostgresRunRecordAdapter(database),
         leases=DynamoLeaseAdapter(clients.dynamodb, settings.leases_table, new_identifier),
         log=log,
+        artifacts=artifacts,
         connections=connections,
-        delivery=DeliveryService(log=log, connections=connections, channel=channel, clock=clock),
+        delivery=DeliveryService(
+            log=log, artifacts=artifacts, connections=connections, channel=channel, clock=clock
+        ),
         metrics=EmfMetricAdapter(settings.equerry_stage),
     )

@@ -2,17 +2,26 @@
 
 import logging
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import dumps
 from typing import Literal
 
 from equerry.channel.control import Heartbeat, encode_control
-from equerry.channel.envelope import Envelope
+from equerry.channel.envelope import Envelope, PayloadRef
+from equerry.channel.publisher import Broadcaster
 from equerry.channel.report import DeliveryOutcome
+from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
-from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
-from equerry.ports.delivery import ChannelPort, ConnectionGone, ConnectionPort, ReplayLogPort
+from equerry.kernel.identifiers import ArtifactId, ConnectionId, ConversationId, RunId, derive_identifier
+from equerry.ports.artifacts import ArtifactKey, ArtifactStorePort
+from equerry.ports.delivery import (
+    MAX_FRAME_BYTES,
+    ChannelPort,
+    ConnectionGone,
+    ConnectionPort,
+    ReplayLogPort,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -27,19 +36,29 @@ def encode_frame(wire: dict[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryService:
-    """The broadcaster behind every publisher."""
+    """What stands behind every publisher."""
 
     log: ReplayLogPort
+    artifacts: ArtifactStorePort
     connections: ConnectionPort
     channel: ChannelPort
     clock: Clock
 
-    def persist(self, envelope: Envelope) -> Envelope:
+    def build_broadcaster(self, scope: Scope) -> Broadcaster:
+        """Return where the envelopes of the scope's runs go."""
+        return _ScopedBroadcaster(self, scope)
+
+    def persist(self, scope: Scope, envelope: Envelope) -> Envelope:
         """Write to the replay log; returns what was written.
+
+        A payload that no frame could carry is stored beside the log first, and the envelope refers to it.
 
         Raises:
             EnvelopeExists: another writer has the run.
+            TooLarge: the payload is larger than any artifact may be.
         """
+        if len(encode_frame(envelope.to_wire()).encode()) > MAX_FRAME_BYTES:
+            envelope = self._set_aside(scope, envelope)
         self.log.append(envelope)
         return envelope
 
@@ -70,6 +89,16 @@ class DeliveryService:
             return "failed"
         return "reached"
 
+    def _set_aside(self, scope: Scope, envelope: Envelope) -> Envelope:
+        body = encode_frame(dict(envelope.payload))
+        # By its content: of two workers on one run, neither changes what the other refers to.
+        artifact_id = derive_identifier(ArtifactId, envelope.run_id, body)
+        encoded = body.encode()
+        key = ArtifactKey.of(scope, envelope.conversation_id, artifact_id)
+        self.artifacts.store_artifact(key, encoded)
+        reference = PayloadRef(artifact_id=artifact_id, size_bytes=len(encoded))
+        return replace(envelope, payload={}, payload_ref=reference)
+
     def _send_all(self, run_id: RunId, conversation_id: ConversationId, frame: str) -> DeliveryOutcome:
         try:
             listeners = self.connections.list_subscribers(conversation_id, now=self.clock.now())
@@ -85,3 +114,18 @@ class DeliveryService:
         except Unavailable:
             # Its subscriptions end with its token anyway.
             logger.warning("connection_not_forgotten", extra={"connection_id": connection_id})
+
+
+@dataclass(frozen=True, slots=True)
+class _ScopedBroadcaster:
+    service: DeliveryService
+    scope: Scope
+
+    def persist(self, envelope: Envelope) -> Envelope:
+        return self.service.persist(self.scope, envelope)
+
+    def deliver(self, envelope: Envelope) -> DeliveryOutcome:
+        return self.service.deliver(envelope)
+
+    def beat(self, run_id: RunId, conversation_id: ConversationId, *, last_seq: int) -> None:
+        self.service.beat(run_id, conversation_id, last_seq=last_seq)

@@ -66,7 +66,7 @@ class EndingService:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
-            broadcaster=self.delivery,
+            broadcaster=self.delivery.build_broadcaster(lease.scope),
             clock=self.clock,
             last_seq=last.seq if last else 0,
         )

@@ -6,13 +6,10 @@ from botocore.exceptions import ClientError
 
 from equerry.adapters.aws.errors import aws_errors, error_code
 from equerry.kernel.identifiers import ConnectionId
-from equerry.ports.delivery import ConnectionGone
+from equerry.ports.delivery import MAX_FRAME_BYTES, ConnectionGone
 
 if TYPE_CHECKING:
     from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
-
-MAX_FRAME_BYTES = 128 * 1024
-"""API Gateway sends no longer message."""
 
 
 class ApiGatewayChannelAdapter:

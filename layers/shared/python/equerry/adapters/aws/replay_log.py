@@ -15,9 +15,9 @@ from equerry.adapters.aws.attributes import (
     text,
 )
 from equerry.adapters.aws.errors import ConditionFailed, aws_errors
-from equerry.channel.envelope import Envelope
+from equerry.channel.envelope import Envelope, PayloadRef
 from equerry.channel.marker import Marker
-from equerry.kernel.identifiers import ConversationId, NewIdentifier, RunId
+from equerry.kernel.identifiers import ArtifactId, ConversationId, NewIdentifier, RunId
 from equerry.ports.delivery import EnvelopeExists
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _to_item(envelope: Envelope) -> "Item":
     size = len(payload.encode())
     if size > MAX_PAYLOAD_BYTES:
         raise ValueError(f"an envelope's payload may have {MAX_PAYLOAD_BYTES} bytes, got {size}")
-    return {
+    item = {
         "pk": text(envelope.run_id),
         "sk": number(envelope.seq),
         "event_type": text(envelope.type),
@@ -116,6 +116,10 @@ def _to_item(envelope: Envelope) -> "Item":
         "contract": number(envelope.v),
         "expires_at": forget_after(envelope.at + KEPT),
     }
+    if envelope.payload_ref is not None:
+        item["payload_artifact_id"] = text(envelope.payload_ref.artifact_id)
+        item["payload_size_bytes"] = number(envelope.payload_ref.size_bytes)
+    return item
 
 
 def _from_item(item: Mapping[str, Any]) -> Envelope:
@@ -127,4 +131,14 @@ def _from_item(item: Mapping[str, Any]) -> Envelope:
         at=read_instant(item, "published_at"),
         payload=json.loads(read_text(item, "payload")),
         v=read_number(item, "contract"),
+        payload_ref=_read_reference(item),
+    )
+
+
+def _read_reference(item: Mapping[str, Any]) -> PayloadRef | None:
+    if "payload_artifact_id" not in item:
+        return None
+    return PayloadRef(
+        artifact_id=ArtifactId(read_text(item, "payload_artifact_id")),
+        size_bytes=read_number(item, "payload_size_bytes"),
     )

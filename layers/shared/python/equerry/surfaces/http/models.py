@@ -209,8 +209,15 @@ class CancelAnswer(WireModel):
     status: RunStatus
 
 
+class PayloadRefAnswer(WireModel):
+    """The artifact of the conversation that holds a payload too large for an envelope."""
+
+    artifact_id: str
+    size_bytes: int
+
+
 class EnvelopeAnswer(WireModel):
-    """One event of a run."""
+    """One event of a run; with `payloadRef`, its payload is empty and is fetched as an artifact."""
 
     v: int
     type: str
@@ -219,6 +226,7 @@ class EnvelopeAnswer(WireModel):
     seq: int
     at: str
     payload: dict[str, object]
+    payload_ref: Annotated[PayloadRefAnswer | None, Field(exclude_if=lambda ref: ref is None)] = None
 
 
 class GapAnswer(WireModel):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from equerry.domain.switches import Switches
 from equerry.kernel.kinds import value
+from equerry.services.artifacts import ArtifactService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
 from equerry.services.reading import RunReadingService
@@ -12,6 +13,7 @@ from equerry.services.records import RunRecordService
 from equerry.services.subscriptions import TicketService
 from equerry.services.turns import TurnService
 from equerry.surfaces.http.admin_routes import AdminRoutes, ShowActivity, ShowFatigue
+from equerry.surfaces.http.artifact_routes import ArtifactRoutes
 from equerry.surfaces.http.conversation_routes import ConversationRoutes
 from equerry.surfaces.http.document_routes import DocumentRoutes
 from equerry.surfaces.http.event_stream_routes import EventStreamRoutes
@@ -30,6 +32,7 @@ class HttpServices:
     turns: TurnService
     reading: RunReadingService
     tickets: TicketService
+    artifacts: ArtifactService
     documents: DocumentService
     show_activity: ShowActivity
     show_fatigue: ShowFatigue
@@ -58,6 +61,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         tickets=services.tickets,
         websocket_url=deployment.websocket_url,
     )
+    artifacts = ArtifactRoutes(artifacts=services.artifacts)
     streams = EventStreamRoutes(reading=services.reading)
     service = ServiceRoutes(
         version=deployment.version,
@@ -76,6 +80,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
         *conversations.build(),
         *runs.build(),
         *records.build(),
+        *artifacts.build(),
         *documents.build(),
         *admin.build(),
         *service.build(),
