@@ -16,6 +16,7 @@ from equerry.channel.marker import Marker
 from equerry.channel.publisher import Publisher
 from equerry.channel.timekeeping import KeepTime
 from equerry.domain.evidence import Evidence
+from equerry.domain.intents import IntentTier, WordsTier
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
 from equerry.domain.profiles import Profile
@@ -27,6 +28,8 @@ from equerry.services.answering import AnswerService
 from equerry.services.conversations import ConversationService
 from equerry.services.delivery import DeliveryService
 from equerry.services.ending import EndingService
+from equerry.services.fast_path import FastPathService
+from equerry.services.intents import WordIntentService
 from equerry.services.pulse import PulseService
 from equerry.services.reading import RunReadingService
 from equerry.services.records import RunRecordService
@@ -39,9 +42,10 @@ from equerry.services.turns import Acceptance, TurnService
 
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.admission import MemoryAdmissionAdapter
-from tests.fakes.artifacts import MemoryArtifactStoreAdapter
+from tests.fakes.catalogues import MemoryCatalogueAdapter
 from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
+from tests.fakes.documents import MemoryCorpora, MemoryLexicalIndexAdapter
 from tests.fakes.interrupts import MemoryInterruptAdapter
 from tests.fakes.leases import MemoryLeaseAdapter
 from tests.fakes.metrics import MemoryMetricAdapter
@@ -134,7 +138,6 @@ class World:
     limits: TurnLimits = field(default_factory=TurnLimits)
     interrupts: MemoryInterruptAdapter = field(default_factory=MemoryInterruptAdapter)
     log: MemoryReplayLogAdapter = field(default_factory=MemoryReplayLogAdapter)
-    artifacts: MemoryArtifactStoreAdapter = field(default_factory=MemoryArtifactStoreAdapter)
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
@@ -142,6 +145,9 @@ class World:
     switch: MemorySwitchAdapter = field(default_factory=MemorySwitchAdapter)
     profiles: MemoryProfileAdapter = field(default_factory=lambda: MemoryProfileAdapter(PROFILE))
     unlisted: Tenancy = field(default_factory=Tenancy)
+    catalogues: MemoryCatalogueAdapter = field(default_factory=MemoryCatalogueAdapter)
+    library: MemoryCorpora = field(default_factory=MemoryCorpora)
+    tier: IntentTier = field(default_factory=WordsTier)
     fate: Mortality = field(default_factory=Mortality)
     entry_fate: Mortality = field(default_factory=Mortality)
     keep_time: KeepTime = _keep_no_time
@@ -156,11 +162,13 @@ class World:
 
     @property
     def delivery(self) -> DeliveryService:
+        return self._build_delivery(self.fate)
+
+    def _build_delivery(self, fate: Mortality) -> DeliveryService:
         return DeliveryService(
-            log=self.fate.wrap("log", self.log),
-            artifacts=self.artifacts,
+            log=fate.wrap("log", self.log),
             connections=self.connections,
-            channel=self.fate.wrap("channel", self.channel),
+            channel=fate.wrap("channel", self.channel),
             clock=self.clock,
         )
 
@@ -214,16 +222,34 @@ class World:
             unlisted=self.unlisted,
             clock=self.clock,
             new_id=self.new_id,
+            fast_path=self.fast_path,
+        )
+
+    @property
+    def fast_path(self) -> FastPathService:
+        """Part of the entry point's process."""
+        fate = self.entry_fate
+        words = fate.wrap("words", MemoryLexicalIndexAdapter(self.library))
+        return FastPathService(
+            tier=self.tier,
+            words=WordIntentService(catalogues=self.catalogues, words=words),
+            runs=fate.wrap("runs", MemoryRunAdapter(self.store)),
+            leases=fate.wrap("leases", self.leases),
+            endings=self._build_endings(fate),
+            clock=self.clock,
         )
 
     @property
     def endings(self) -> EndingService:
+        return self._build_endings(self.fate)
+
+    def _build_endings(self, fate: Mortality) -> EndingService:
         return EndingService(
-            runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
-            records=self.fate.wrap("records", MemoryRunRecordAdapter(self.store)),
-            admissions=self.fate.wrap("admissions", self.admissions),
-            log=self.fate.wrap("log", self.log),
-            delivery=self.delivery,
+            runs=fate.wrap("runs", MemoryRunAdapter(self.store)),
+            records=fate.wrap("records", MemoryRunRecordAdapter(self.store)),
+            admissions=fate.wrap("admissions", self.admissions),
+            log=fate.wrap("log", self.log),
+            delivery=self._build_delivery(fate),
             metrics=self.metrics,
             clock=self.clock,
         )
@@ -243,7 +269,7 @@ class World:
         answers = AnswerService(
             transcripts=self.fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
             runs=runs,
-            profiles=MemoryProfileAdapter(PROFILE),
+            profiles=self.profiles,
             model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
             endings=self.endings,
             build_tools=self.build_tools,

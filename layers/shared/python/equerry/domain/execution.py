@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from equerry.channel.events import ExecutionMode
 from equerry.domain.budget import Reservation
+from equerry.domain.intents import HowToIntent, Intent, NavigateIntent, NoIntent
 from equerry.domain.limits import TurnLimits
 from equerry.engine.assistant import LoopLimits
 
@@ -29,9 +30,21 @@ def fit_worker(limits: TurnLimits, worker_timeout_s: int) -> TurnLimits:
     return replace(limits, wall_s=min(limits.wall_s, derive_longest_wall_s(worker_timeout_s)))
 
 
-def choose_mode() -> tuple[ExecutionMode, str]:
-    """Return how to execute a run, and why, for the run's record."""
-    return "queued", "needs_model"
+def choose_mode(intent: Intent | None) -> tuple[ExecutionMode, str]:
+    """Return how to execute a run, and why, for the run's record.
+
+    Args:
+        intent: what its question is after; None where nobody looked, because the profile has no fast path.
+    """
+    match intent:
+        case None:
+            return "queued", "needs_model"
+        case NavigateIntent():
+            return "inline", "fast_path_navigate"
+        case HowToIntent():
+            return "inline", "fast_path_how_to"
+        case NoIntent(reason=reason):
+            return "queued", f"fast_path_{reason}"
 
 
 def bound_limits(profile: LoopLimits, reserved: Reservation | None, most: TurnLimits) -> LoopLimits:

@@ -1,5 +1,7 @@
 """What the fast path says, word for word: the same question gets the same answer."""
 
+import re
+
 from equerry.domain.catalogue import ProductRoute
 from equerry.domain.citations import MAX_QUOTE_CHARS
 from equerry.domain.corpora import Passage
@@ -8,6 +10,7 @@ from equerry.domain.passage_format import render_citation
 
 MAX_EXCERPT_CHARS = 900
 _FENCE = "```"
+_SPECIAL = re.compile(r"[*_`\[\]]")
 _QUOTE_CHARS = 200
 
 
@@ -57,4 +60,4 @@ def _shorten(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.translate(str.maketrans({"*": r"\*", "_": r"\_", "`": r"\`", "[": r"\[", "]": r"\]"}))
+    return _SPECIAL.sub(r"\\\g<0>", text)

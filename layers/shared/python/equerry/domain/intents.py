@@ -8,7 +8,10 @@ from equerry.domain.catalogue import ProductRoute
 from equerry.domain.corpora import Passage
 from equerry.domain.fast_path import FastPath
 from equerry.domain.principal import Scope
-from equerry.kernel.kinds import value
+from equerry.kernel.kinds import record, value
+
+FAILURES = frozenset({"unavailable", "failed"})
+"""Reasons that say nothing of the question: it could not be classified."""
 
 
 @value
@@ -52,7 +55,7 @@ class NoIntent:
     """Nothing the fast path may answer.
 
     Attributes:
-        reason: a word for the record: other_form, no_match, ambiguous, unresolved, ...
+        reason: a word for the record: other_form, no_match, ambiguous, unresolved, or one of FAILURES.
         nearest: id of what came nearest, with its `score`.
     """
 
@@ -62,6 +65,42 @@ class NoIntent:
 
 
 Intent = NavigateIntent | HowToIntent | NoIntent
+
+
+@record
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification:
+    """What a question was taken for, and how long that took."""
+
+    intent: Intent
+    duration_ms: int
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether no model is needed."""
+        return not isinstance(self.intent, NoIntent)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether there was no telling."""
+        return isinstance(self.intent, NoIntent) and self.intent.reason in FAILURES
+
+    def describe(self) -> dict[str, object]:
+        """Return it for the audit: ids and numbers, nobody's words."""
+        match self.intent:
+            case NavigateIntent(route=route, score=score):
+                return {"intent": "navigate", "route": route.route_id, "score": round(score, 3)}
+            case HowToIntent(section=section, score=score, place=place):
+                found = {
+                    "intent": "how_to",
+                    "article": section.document_id,
+                    "passage": section.passage_id,
+                    "score": round(score, 3),
+                }
+                return found | ({"route": place.route.route_id} if place else {})
+            case NoIntent(reason=reason, nearest=nearest, score=score):
+                near = {"nearest": nearest, "score": round(score, 3)} if nearest else {}
+                return {"intent": "none", "reason": reason} | near
 
 
 @value

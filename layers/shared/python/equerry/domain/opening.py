@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from equerry.domain.admission import Admission
 from equerry.domain.conversations import Conversation, Run, TranscriptMessage
+from equerry.domain.intents import Classification
 from equerry.domain.tenancy import Tenancy
 from equerry.kernel.kinds import record, result
 
@@ -26,11 +27,17 @@ class Premises:
 @result
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTurn:
-    """A turn that may begin; `question` carries the context it was asked in."""
+    """A turn that may begin.
+
+    Attributes:
+        question: carries the context it was asked in.
+        classification: what it was taken for; kept with the turn, hit or miss. None where nobody looked.
+    """
 
     run: Run
     question: TranscriptMessage
     admission: Admission
+    classification: Classification | None = None
 
 
 OpenTurn = Callable[[Premises], OpenedTurn]

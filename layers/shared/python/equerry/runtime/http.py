@@ -20,13 +20,13 @@ from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.domain.tenancy import Tenancy
 from equerry.ports.switches import SwitchPort
 from equerry.runtime.http_app import HttpApp
+from equerry.runtime.intents import build_fast_path
 from equerry.runtime.minting import new_identifier, new_secret
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
 from equerry.services.admission import AdmissionService
-from equerry.services.artifacts import ArtifactService
 from equerry.services.billing import BillingService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
@@ -84,7 +84,6 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
         turns=_build_turns(settings, parts, stops, switch),
         reading=reading,
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
-        artifacts=ArtifactService(transcripts=parts.transcripts, artifacts=parts.artifacts),
         documents=_build_documents(settings, parts),
         read_switches=switch.read,
         show_activity=activity.show,
@@ -128,6 +127,7 @@ def _build_turns(
         unlisted=Tenancy(enabled=settings.organisations_unlisted_enabled),
         clock=parts.clock,
         new_id=new_identifier,
+        fast_path=build_fast_path(settings, parts, admissions),
     )
 
 

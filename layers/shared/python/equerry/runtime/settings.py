@@ -91,6 +91,7 @@ class HttpSettings(LimitSettings):
     websocket_endpoint: str
     profiles_path: str = "/opt/profiles"
     default_profile: str = "docs"
+    intent_tier: str = "words"
     organisations_unlisted_enabled: bool = True
     billing_entitlements_table: str | None = None
 
@@ -105,7 +106,6 @@ class WebSocketSettings(Environment):
     leases_table: str
     connections_table: str
     replay_table: str
-    uploads_bucket: str
     websocket_endpoint: str
 
 
@@ -122,7 +122,6 @@ class WorkerSettings(LimitSettings):
     replay_table: str
     run_flags_table: str
     turn_queue_url: str
-    uploads_bucket: str
     websocket_endpoint: str
     worker_timeout_s: int = 300
     model_provider: str = "extractive"
@@ -146,7 +145,6 @@ class ReaperSettings(Environment):
     connections_table: str
     replay_table: str
     run_flags_table: str
-    uploads_bucket: str
     websocket_endpoint: str
 
 

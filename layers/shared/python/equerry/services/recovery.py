@@ -132,6 +132,10 @@ class RecoveryService:
         self.release(lease, self._end(lease.scope, run))
         self.interrupts.clear_interrupt(run.run_id)
 
+    def has_text(self, run_id: RunId) -> bool:
+        """Whether a reader may have seen some of the run's answer."""
+        return bool(self._read_partial(run_id)[0])
+
     def _end(self, scope: Scope, run: Run) -> Run:
         logger.warning("run_interrupted", extra={"run_id": run.run_id})
         text, last_seq = self._read_partial(run.run_id)
@@ -168,7 +172,7 @@ class RecoveryService:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
-            broadcaster=self.delivery.build_broadcaster(scope),
+            broadcaster=self.delivery,
             clock=self.clock,
             last_seq=last.seq if last else 0,
         )

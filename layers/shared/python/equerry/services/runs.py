@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from equerry.domain.conversations import Run
 from equerry.domain.leases import Lease, LeaseLost
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound
@@ -40,7 +41,8 @@ class RunService:
     ) -> RunHandling:
         """Run one accepted turn to its end.
 
-        A run whose worker died is resumed if no provider was asked yet, and otherwise ended as interrupted.
+        A run whose holder died is resumed if no provider was asked and nothing was said yet, and otherwise
+        ended as interrupted.
 
         Raises:
             Unavailable: a store does not answer; deliver the message again.
@@ -61,7 +63,7 @@ class RunService:
             self.recovery.complete_log(lease.scope, run)
             self.recovery.release(lease, run)
             return "settled"
-        if run.provider_started:
+        if run.provider_started or self._has_spoken(run):
             self.recovery.end_interrupted(lease, run)
             return "settled"
         try:
@@ -73,6 +75,10 @@ class RunService:
             return "not_ours"
         self.interrupts.clear_interrupt(run_id)
         return "answered"
+
+    def _has_spoken(self, run: Run) -> bool:
+        """Whether its entry point, which then died, had begun to answer it in place."""
+        return run.mode == "inline" and run.status == "running" and self.recovery.has_text(run.run_id)
 
     def _claim(self, run_id: RunId, conversation_id: ConversationId) -> Lease:
         now = self.clock.now()

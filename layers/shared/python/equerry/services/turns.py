@@ -2,11 +2,12 @@
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from equerry.channel.events import ExecutionMode
 from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.execution import choose_mode
+from equerry.domain.intents import Classification
 from equerry.domain.leases import Lease, TurnInProgress
 from equerry.domain.limits import TurnLimits
 from equerry.domain.opening import OpenedTurn, Premises
@@ -29,6 +30,7 @@ from equerry.ports.queue import QueuePort
 from equerry.ports.switches import SwitchPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from equerry.services.admission import AdmissionService
+from equerry.services.fast_path import FastPathService
 from equerry.services.stopping import StoppingService
 
 logger = logging.getLogger(__name__)
@@ -71,6 +73,7 @@ class TurnService:
 
     Attributes:
         unlisted: the standing of an organisation of which nobody has said anything.
+        fast_path: answers what needs no model; None: every turn goes to the workers.
     """
 
     transcripts: TranscriptPort
@@ -85,6 +88,7 @@ class TurnService:
     unlisted: Tenancy
     clock: Clock
     new_id: NewIdentifier
+    fast_path: FastPathService | None = None
 
     def submit(
         self,
@@ -162,7 +166,8 @@ class TurnService:
 
         try:
             opened = self.transcripts.append_turn(scope, conversation_id, open_turn)
-            self.queue.enqueue_run(opened.run.run_id, conversation_id)
+            if not self._answer_in_place(opened):
+                self.queue.enqueue_run(opened.run.run_id, conversation_id)
         except BaseException:
             for opened in admitted:
                 self._abandon(scope, opened.run, opened.admission.lease)
@@ -198,6 +203,8 @@ class TurnService:
         submission = _read_submission(scope, conversation.conversation_id, asked, text)
         run = self._build_run(conversation)
         admission = self.guard.admit(scope, run, submission, superseded)
+        taken = self._classify(scope, profile, text, context)
+        mode, reason = choose_mode(taken.intent if taken else None)
         question = TranscriptMessage(
             message_id=run.user_message_id,
             role="user",
@@ -206,10 +213,26 @@ class TurnService:
             created_at=run.created_at,
             context=context,
         )
-        return OpenedTurn(run=run, question=question, admission=admission)
+        run = replace(run, mode=mode, mode_reason=reason)
+        return OpenedTurn(run=run, question=question, admission=admission, classification=taken)
+
+    def _classify(
+        self, scope: Scope, profile: Profile, text: str, context: TurnContext | None
+    ) -> Classification | None:
+        if self.fast_path is None:
+            return None
+        return self.fast_path.classify(scope, profile, text, dict(context.ids) if context else {})
+
+    def _answer_in_place(self, opened: OpenedTurn) -> bool:
+        """Answer a turn that needs no model; False if a worker must."""
+        taken, run = opened.classification, opened.run
+        if self.fast_path is None or taken is None or run.mode != "inline":
+            return False
+        profile = self.profiles.fetch_profile(run.profile)
+        return self.fast_path.answer(run, profile, taken.intent)
 
     def _build_run(self, conversation: Conversation) -> Run:
-        mode, reason = choose_mode()
+        mode, reason = choose_mode(None)
         return Run(
             run_id=RunId(self.new_id()),
             conversation_id=conversation.conversation_id,

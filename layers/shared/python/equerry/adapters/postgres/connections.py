@@ -57,8 +57,11 @@ class PostgresConnections:
         self._pool: Pool | None = None
 
     @contextmanager
-    def transaction(self, scope: Scope) -> Iterator["Rows"]:
+    def transaction(self, scope: Scope, *, within_s: float | None = None) -> Iterator["Rows"]:
         """Yield a cursor in a transaction of this principal's; commits on exit, rolls back on an error.
+
+        Args:
+            within_s: how long a statement may take, at most what every statement may.
 
         Raises:
             Unavailable: no connection in time, or the database failed in a way that may pass.
@@ -66,7 +69,8 @@ class PostgresConnections:
         if any("," in project for project in scope.project_ids):
             raise ValueError("a project id must not hold a comma: the database splits them there")
         projects = ",".join(scope.project_ids)
-        with self._begin((scope.organisation_id, scope.user_id, projects, scope.role)) as rows:
+        settings = (scope.organisation_id, scope.user_id, projects, scope.role)
+        with self._begin(settings, within_s=within_s) as rows:
             yield rows
 
     @contextmanager
@@ -89,14 +93,15 @@ class PostgresConnections:
             pool.close()
 
     @contextmanager
-    def _begin(self, settings: tuple[str, ...]) -> Iterator["Rows"]:
+    def _begin(self, settings: tuple[str, ...], *, within_s: float | None = None) -> Iterator["Rows"]:
         with (
             database_errors(),
             self._check_out() as connection,
             connection.transaction(),
             connection.cursor() as rows,
         ):
-            limit_ms = int((self._silence_s - _HEAD_START_S) * 1000)
+            longest_s = self._silence_s - _HEAD_START_S
+            limit_ms = int(1000 * (longest_s if within_s is None else min(within_s, longest_s)))
             rows.execute(_SET, (*settings, str(limit_ms), str(int(self._silence_s * 1000))))
             yield rows
 

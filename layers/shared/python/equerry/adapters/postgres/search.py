@@ -55,16 +55,21 @@ class PostgresVectorStoreAdapter:
 
 @dataclass(frozen=True, slots=True)
 class PostgresLexicalIndexAdapter:
-    """LexicalIndexPort over full-text search; scores lie in (0, 1]."""
+    """LexicalIndexPort over full-text search; scores lie in (0, 1].
+
+    Attributes:
+        within_s: a search that takes longer is given up as Unavailable; None for whoever can wait.
+    """
 
     connections: PostgresConnections
+    within_s: float | None = None
 
     def find_matching(self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...], limit: int) -> Scored:
         """See LexicalIndexPort."""
         if not corpora:
             return ()
         words = query.replace("\0", " ")
-        with self.connections.transaction(scope) as rows:
+        with self.connections.transaction(scope, within_s=self.within_s) as rows:
             return _scored(rows.execute(_MATCHING, (words, list(corpora), limit)).fetchall())
 
 
