@@ -42,6 +42,7 @@ from equerry.services.turns import Acceptance, TurnService
 
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.admission import MemoryAdmissionAdapter
+from tests.fakes.artifacts import MemoryArtifactStoreAdapter
 from tests.fakes.catalogues import MemoryCatalogueAdapter
 from tests.fakes.clock import FixedClock
 from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter, MemoryReplayLogAdapter
@@ -138,6 +139,7 @@ class World:
     limits: TurnLimits = field(default_factory=TurnLimits)
     interrupts: MemoryInterruptAdapter = field(default_factory=MemoryInterruptAdapter)
     log: MemoryReplayLogAdapter = field(default_factory=MemoryReplayLogAdapter)
+    artifacts: MemoryArtifactStoreAdapter = field(default_factory=MemoryArtifactStoreAdapter)
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
@@ -167,6 +169,7 @@ class World:
     def _build_delivery(self, fate: Mortality) -> DeliveryService:
         return DeliveryService(
             log=fate.wrap("log", self.log),
+            artifacts=self.artifacts,
             connections=self.connections,
             channel=fate.wrap("channel", self.channel),
             clock=self.clock,

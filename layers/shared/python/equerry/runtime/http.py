@@ -27,6 +27,7 @@ from equerry.runtime.settings import HttpSettings
 from equerry.runtime.tracing import find_traceparent
 from equerry.runtime.turn_parts import TurnParts, build_turn_parts
 from equerry.services.admission import AdmissionService
+from equerry.services.artifacts import ArtifactService
 from equerry.services.billing import BillingService
 from equerry.services.conversations import ConversationService
 from equerry.services.documents import DocumentService
@@ -84,6 +85,7 @@ def build_services(settings: HttpSettings, parts: TurnParts, switch: SwitchPort)
         turns=_build_turns(settings, parts, stops, switch),
         reading=reading,
         tickets=TicketService(connections=parts.connections, clock=parts.clock, new_secret=new_secret),
+        artifacts=ArtifactService(transcripts=parts.transcripts, artifacts=parts.artifacts),
         documents=_build_documents(settings, parts),
         read_switches=switch.read,
         show_activity=activity.show,

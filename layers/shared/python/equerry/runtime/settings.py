@@ -106,6 +106,7 @@ class WebSocketSettings(Environment):
     leases_table: str
     connections_table: str
     replay_table: str
+    uploads_bucket: str
     websocket_endpoint: str
 
 
@@ -122,6 +123,7 @@ class WorkerSettings(LimitSettings):
     replay_table: str
     run_flags_table: str
     turn_queue_url: str
+    uploads_bucket: str
     websocket_endpoint: str
     worker_timeout_s: int = 300
     model_provider: str = "extractive"
@@ -145,6 +147,7 @@ class ReaperSettings(Environment):
     connections_table: str
     replay_table: str
     run_flags_table: str
+    uploads_bucket: str
     websocket_endpoint: str
 
 
