@@ -38,7 +38,7 @@ def billing(request: pytest.FixtureRequest) -> Iterator[tuple[EntitlementPort, K
         def put(key: str, found: Entitlement) -> None:
             until = {"until": {"N": str(found.until.timestamp())}} if found.until else {}
             item = {"pk": {"S": key}, "status": {"S": found.status}, **until}
-            clients.dynamodb.put_item(TableName=table, Item=item)  # type: ignore[arg-type]
+            clients.dynamodb.put_item(TableName=table, Item=item)
 
         yield DynamoEntitlementAdapter(clients.dynamodb, table), put
 

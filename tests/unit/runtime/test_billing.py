@@ -19,7 +19,7 @@ def call(api: Api, route: Route, token: str = "ada") -> tuple[int, str | None]:
     path = route.path.format(
         conversationId=UNKNOWN, runId=UNKNOWN, passageId=UNKNOWN, corpusId="c", documentId=UNKNOWN
     )
-    body = {} if route.request else None
+    body: dict[str, object] | None = {} if route.request else None
     status, answer, _ = api(route.method, path, body, token=token)
     return status, answer.get("code") if isinstance(answer, dict) else None
 

@@ -121,8 +121,8 @@ def api() -> Api:
     return Api(World())
 
 
-def opened(api: Api) -> str:
-    status, created, _ = api("POST", "/conversations", {})
+def opened(api: Api, *, token: str = "ada") -> str:
+    status, created, _ = api("POST", "/conversations", {}, token=token)
     assert status == 201
     return str(created["conversationId"])
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from equerry.adapters.postgres.connections import Rows
 
 _FETCH = "SELECT * FROM assistant_conversations WHERE conversation_id = %s"
-_LIST = """
+LIST_ACTIVE = """
 SELECT * FROM assistant_conversations
 WHERE organisation_id = %(organisation)s AND created_by = %(user)s AND state = 'active'
     AND (%(at)s::timestamptz IS NULL OR (updated_at, conversation_id) < (%(at)s, %(id)s::uuid))
@@ -116,7 +116,7 @@ class PostgresTranscriptAdapter:
             "limit": limit,
         }
         with self.connections.transaction(scope) as rows:
-            rows.execute(_LIST, wanted)
+            rows.execute(LIST_ACTIVE, wanted)
             return tuple(_conversation(row) for row in rows)
 
     def archive_conversation(self, scope: Scope, conversation_id: ConversationId) -> None:
