@@ -68,13 +68,19 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostg
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Deployed]":
     """The whole stack on free ports: started and deployed once for all tests that use it.
 
-    With EQUERRY_ENFORCE_IAM=true, execution roles are enforced and the emulator speaks TLS.
+    With EQUERRY_ENFORCE_IAM=true, execution roles are enforced and the emulator speaks TLS. With
+    EQUERRY_KEEP_STACK=true, the stack that the environment describes is used, and left running.
     """
     # Imported here: most tests need no AWS client.
     from local.progress import Progress
     from local.stack import Stack
     from tests.deployed import Deployed
 
+    if os.environ.get("EQUERRY_KEEP_STACK") == "true":
+        kept = Places.from_env()
+        Stack(kept, Progress()).up()
+        yield Deployed(kept)
+        return
     places = Places(
         state=tmp_path_factory.mktemp("stack"),
         chat=find_free_port(),

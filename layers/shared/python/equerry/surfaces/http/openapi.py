@@ -23,6 +23,10 @@ _DESCRIPTIONS = {
     500: "Our fault; the reference finds it in the logs",
     503: "A part we need is not answering",
 }
+_EVERYWHERE = (
+    "Every address answers OPTIONS with 204, and a method that it lacks with 405 and a problem document; the"
+    " header Allow lists what it has. Whoever may GET may ask for HEAD. Every answer carries x-request-id."
+)
 _REFERENCE = "#/components/schemas/{model}"
 
 
@@ -31,7 +35,7 @@ def build_contract(routes: Sequence[Route], *, version: str) -> str:
     documented = [route for route in routes if route.documented]
     document = {
         "openapi": "3.1.0",
-        "info": {"title": "Equerry", "version": version},
+        "info": {"title": "Equerry", "version": version, "description": _EVERYWHERE},
         "servers": [{"url": PREFIX}],
         "paths": _build_paths(documented),
         "components": {
@@ -106,6 +110,8 @@ def _common_failures(route: Route) -> set[int]:
         failures |= {400, 413}
     if "{" in route.path or route.query:
         failures.add(400)
+    if "{" in route.path:
+        failures.add(404)  # what does not look like an identifier may be no address at all
     return failures
 
 
