@@ -12,6 +12,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IConstruct, IValidation
 from equerry.adapters.aws.metrics import NAMESPACE
+from equerry.ports.metrics import MetricName
 
 from infra.alarm_topic import AlarmTopic
 from infra.config import StageConfig
@@ -72,6 +73,20 @@ class Alarms(Construct):
         )
         self._ring(
             "SwitchUnparseable", said, says="A switch's parameter says nothing: see `switch_unparseable`."
+        )
+
+    def watch_retrieval(self) -> None:
+        """Ring when one person had so much retrieved in a day that they may be copying what they may read."""
+        passed = self._count_ours("RetrievalOutliers")
+        self._ring("RetrievalOutliers", passed, says="A person retrieved a lot: see `retrieval_outlier`.")
+
+    def _count_ours(self, name: MetricName) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace=NAMESPACE,
+            metric_name=name,
+            dimensions_map={"stage": self._config.stage},
+            period=_WINDOW,
+            statistic=cloudwatch.Stats.SUM,
         )
 
     def watch_dead_letters(self, queues: Mapping[str, sqs.IQueue]) -> None:

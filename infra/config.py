@@ -107,10 +107,14 @@ class CostAlarmConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmsConfig:
-    """Who hears of alarms; a topic of None is made, a cost of None is not watched."""
+    """Who hears of alarms; a topic of None is made, a cost of None is not watched.
+
+    `retrieved_characters` is what one person may have retrieved in 24 hours before one rings.
+    """
 
     topic_arn: str | None
     cost: CostAlarmConfig | None
+    retrieved_characters: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,14 @@ class Dashboard(Construct):
             _graph("Tokens", self._metric("TokensSpent", _SUM), right=hits),
             _graph("Upkeep", *self._counts("RetentionPurged", "SwitchUnparseable")),
         )
+        outliers = self._metric("RetrievalOutliers", _SUM)
+        self._row(
+            _graph(
+                "Passages retrieved",
+                *self._counts("PassagesRetrieved", "CharactersRetrieved"),
+                right=outliers,
+            )
+        )
 
     def _counts(self, *names: MetricName) -> list[cloudwatch.Metric]:
         return [self._metric(name, _SUM) for name in names]

@@ -1,5 +1,7 @@
 """The part of a stage's file that says who hears of alarms."""
 
+from equerry.domain.retrieval import MOST_CHARACTERS
+
 from infra.config import AlarmsConfig, CostAlarmConfig
 from infra.reading import Reader
 
@@ -9,6 +11,7 @@ BILLING_REGION = "us-east-1"
 _TOPIC = r"arn:aws:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}"
 _BILLING_TOPIC = rf"arn:aws:sns:{BILLING_REGION}:\d{{12}}:[A-Za-z0-9_-]{{1,256}}"
 _HIGHEST_USD = 10_000_000
+_MOST_CHARACTERS = 10_000_000_000
 
 
 def load_alarms(root: Reader, *, local: bool) -> AlarmsConfig:
@@ -16,7 +19,11 @@ def load_alarms(root: Reader, *, local: bool) -> AlarmsConfig:
     table = root.table("alarms")
     cost = _load_cost(table)
     return AlarmsConfig(
-        topic_arn=_load_topic(root, table), cost=cost if cost.threshold_usd and not local else None
+        topic_arn=_load_topic(root, table),
+        cost=cost if cost.threshold_usd and not local else None,
+        retrieved_characters=table.integer(
+            "retrieved_characters", low=1, high=_MOST_CHARACTERS, default=MOST_CHARACTERS
+        ),
     )
 
 

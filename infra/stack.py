@@ -125,6 +125,7 @@ class EquerryStack(Stack):
         alarms.watch_apis(at.http, at.sockets)
         alarms.watch_turns(at.queue.queue)
         alarms.watch_switches()
+        alarms.watch_retrieval()
         alarms.watch_dead_letters(dead)
         waiting = {
             "Turns": at.queue.queue,

@@ -53,6 +53,7 @@ class Turns(Construct):
         super().__init__(scope, id)
         self._platform = platform
         self._resources = resources
+        self._build = build
         self._switches = Switches(self, "AssistantSwitch", config=platform.config)
         self.http = self._http(build)
         self.websocket = self._websocket()
@@ -207,6 +208,9 @@ class Turns(Construct):
             uploads_bucket=at.uploads.bucket.bucket_name,
             websocket_endpoint=at.sockets.endpoint,
             worker_timeout_s=config.limits.worker_timeout_s,
+            equerry_version=self._build.version,
+            equerry_commit=self._build.commit,
+            most_retrieved_characters=config.alarms.retrieved_characters,
             model_provider=config.model.provider,
             model_id=config.model.id,
             model_secret_arn=config.model.secret_arn,

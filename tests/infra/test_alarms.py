@@ -120,6 +120,14 @@ def test_a_switch_that_says_nothing_rings(stage: SynthesisedStage) -> None:
     assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
 
 
+@pytest.mark.req("F-ABUSE-03")
+def test_a_person_who_has_a_lot_retrieved_in_a_day_rings(stage: SynthesisedStage) -> None:
+    (alarm,) = alarms_on(stage, "Equerry", "RetrievalOutliers")
+
+    assert dimensions_of(alarm) == {"stage": stage.config.stage}
+    assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
+
+
 @pytest.mark.req("A-ALARM-03")
 def test_every_alarm_tells_one_topic_when_it_starts_and_when_it_is_over(stage: SynthesisedStage) -> None:
     (topic,) = stage.of_type("AWS::SNS::Topic")

@@ -206,7 +206,9 @@ def test_by_default_a_month_at_bedrock_is_news_at_500_dollars_and_nobody_s() -> 
     alarms = parse(stage("production"), source="test").alarms
 
     assert alarms == AlarmsConfig(
-        topic_arn=None, cost=CostAlarmConfig(threshold_usd=500, emails=(), topic_arn=None)
+        topic_arn=None,
+        cost=CostAlarmConfig(threshold_usd=500, emails=(), topic_arn=None),
+        retrieved_characters=5_000_000,
     )
 
 

@@ -11,6 +11,9 @@ from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
 from equerry.kernel.kinds import record, result, value
 from equerry.kernel.text import normalise_text
 
+MOST_CHARACTERS = 5_000_000
+"""Passages that one person may have in 24 hours before somebody looks: more than anyone reads in a day."""
+
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)

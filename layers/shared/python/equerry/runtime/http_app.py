@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from equerry.domain.principal import Principal
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
 from equerry.ports.identity import IdentityPort
-from equerry.runtime.observability import logger
+from equerry.runtime.observability import hold_secrets, logger
 from equerry.runtime.tracing import enter_trace
 from equerry.services.billing import BillingService
 from equerry.surfaces.http.authentication import read_bearer
@@ -42,6 +42,7 @@ class HttpApp:
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Handle one event of payload format 2.0."""
         headers = event.get("headers") or {}
+        hold_secrets(str(headers.get("authorization", "")).partition(" ")[2].strip())
         enter_trace(headers.get("traceparent"))
         logger.append_keys(request_id=_read_reference(event))
         answer = self._resolver.resolve(event, context)

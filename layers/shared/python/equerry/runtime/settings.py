@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from equerry.domain.limits import TurnLimits
+from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.domain.switches import SWITCH_KEPT_S
 from equerry.kernel.kinds import value
 from equerry.runtime.environment import Environment
@@ -126,6 +127,9 @@ class WorkerSettings(LimitSettings):
     uploads_bucket: str
     websocket_endpoint: str
     worker_timeout_s: int = 300
+    equerry_version: str = "0"
+    equerry_commit: str = "unknown"
+    most_retrieved_characters: int = MOST_CHARACTERS
     model_provider: str = "extractive"
     model_id: str | None = None
     model_secret_arn: str | None = None

@@ -27,6 +27,12 @@ def find_traceparent() -> str | None:
     return trace.to_header() if trace else None
 
 
+def find_trace_id() -> str | None:
+    """Return under which id this process's log lines are found; None outside any trace."""
+    trace = _current.get()
+    return trace.trace_id if trace else None
+
+
 def _parse(given: str | None) -> Trace | None:
     try:
         return parse_traceparent(given) if given else None

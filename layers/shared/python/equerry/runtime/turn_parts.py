@@ -16,6 +16,7 @@ from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.records import PostgresRunRecordAdapter
 from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
+from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.kernel.clock import Clock
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.interrupts import InterruptPort
@@ -97,9 +98,12 @@ class TurnParts:
             clock=self.clock,
         )
 
-    def build_endings(self, admissions: AdmissionPort) -> EndingService:
+    def build_endings(
+        self, admissions: AdmissionPort, *, most_retrieved_characters: int = MOST_CHARACTERS
+    ) -> EndingService:
         """Return the service that ends answered runs."""
         return EndingService(
+            most_retrieved_characters=most_retrieved_characters,
             runs=self.runs,
             records=self.records,
             admissions=admissions,

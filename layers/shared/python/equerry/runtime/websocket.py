@@ -6,7 +6,7 @@ from typing import Any
 
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.identifiers import ConnectionId
-from equerry.runtime.observability import logger
+from equerry.runtime.observability import hold_secrets, logger
 from equerry.runtime.settings import WebSocketSettings
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.subscriptions import SubscriptionService
@@ -23,6 +23,7 @@ class WebSocketApp:
     def __call__(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Handle one event of a WebSocket API; the status of $connect decides whether the socket opens."""
         context = event["requestContext"]
+        hold_secrets((event.get("queryStringParameters") or {}).get("ticket", ""))
         connection_id = ConnectionId(context["connectionId"])
         logger.append_keys(connection_id=connection_id)
         match context["routeKey"]:

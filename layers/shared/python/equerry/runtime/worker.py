@@ -24,7 +24,7 @@ from equerry.runtime.observability import logger
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import WorkerSettings
 from equerry.runtime.tools import build_tool_registry, derive_pack
-from equerry.runtime.tracing import enter_trace
+from equerry.runtime.tracing import enter_trace, find_trace_id
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.answering import AnswerService
 from equerry.services.model_switching import guard_model
@@ -77,7 +77,11 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         runs=parts.runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=guard_model(build_model(settings, parts.clients, parts.clock), switch),
-        endings=parts.build_endings(admissions),
+        endings=parts.build_endings(
+            admissions, most_retrieved_characters=settings.most_retrieved_characters
+        ),
+        release=f"{settings.equerry_version}+{settings.equerry_commit}",
+        find_trace_id=find_trace_id,
         build_tools=build_tool_registry(parts.database, settings, tool_switches),
         find_degraded=tool_switches.list_degraded,
         new_nonce=new_nonce,

@@ -11,6 +11,7 @@ from equerry.domain.evidence import Evidence
 from equerry.domain.leases import Lease, LeaseLost
 from equerry.domain.pricing import find_cost
 from equerry.domain.redaction import scrub_text
+from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.engine.model import ModelChoice
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, describe_failure
@@ -25,7 +26,7 @@ from equerry.services.delivery import DeliveryService
 from equerry.services.measuring import derive_shape, measure_end
 from equerry.services.narration import Narrator
 from equerry.services.pulse import Pulse
-from equerry.services.recording import describe_outcome, save_report
+from equerry.services.recording import describe_outcome, save_report, watch_volume
 from equerry.services.telemetry import describe_run
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,11 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndingService:
-    """Opens what tells a run's story and closes it, whoever answers: a model, or the entry point in place."""
+    """Opens what tells a run's story and closes it, whoever answers: a model, or the entry point in place.
+
+    Attributes:
+        most_retrieved_characters: what one person may have in 24 hours before operators are told.
+    """
 
     runs: RunPort
     records: RunRecordPort
@@ -59,6 +64,7 @@ class EndingService:
     delivery: DeliveryService
     metrics: MetricPort
     clock: Clock
+    most_retrieved_characters: int = MOST_CHARACTERS
 
     def open_narrator(self, run: Run, lease: Lease) -> Narrator:
         """Return what tells the run's story, from where its log ends."""
@@ -126,6 +132,7 @@ class EndingService:
             before_delivery=lambda: self._release(pulse, ending),
         )
         save_report(self.records, pulse.lease.scope, run.run_id, publisher.report)
+        watch_volume(self.records, self.metrics, pulse.lease.scope, end, most=self.most_retrieved_characters)
         logger.info("run_ended", extra=describe_run(run, end, model))
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
         self.metrics.record(
