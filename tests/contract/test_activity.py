@@ -11,7 +11,9 @@ from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.admin.activity import ActivityScreen
 from equerry.domain.activity import ActivityFilter, ActivityRow, DraftRecord
+from equerry.domain.catalogue import ProductRoute
 from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
+from equerry.domain.intents import Classification, Intent, NavigateIntent, NoIntent
 from equerry.domain.principal import AdminRequired, Principal, Scope
 from equerry.engine.tool import ToolFailure
 from equerry.kernel.errors import InvalidInput
@@ -32,6 +34,7 @@ from tests.fakes.transcripts import (
 )
 
 EVERYTHING = ActivityFilter()
+ORDERS = ProductRoute(route_id="orders", label="Orders", path="/orders")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Office:
         *tools: str,
         at: datetime = NOON,
         failure: ToolFailure | None = None,
+        taken: Classification | None = None,
         **changed: object,
     ) -> RunId:
         """Have one run call these tools, one after another."""
@@ -76,7 +80,7 @@ class Office:
             created_at=at,
         )
         said = TranscriptMessage(message_id=question, role="user", text="?", run_id=run_id, created_at=at)
-        self.transcripts.append_turn(scope, run.conversation_id, let_begin(scope, run, said))
+        self.transcripts.append_turn(scope, run.conversation_id, let_begin(scope, run, said, taken))
         actions = tuple(
             build_step(
                 index,
@@ -123,6 +127,29 @@ def test_an_administrator_sees_the_whole_organisation_and_a_member_their_own(off
     assert sorted(office.tools(office.admin)) == ["lookup_docs", "search_docs"]
     assert office.tools(office.person("ada")) == ["search_docs"]
     assert office.tools(office.person("cleo")) == []
+
+
+@pytest.mark.req("A-TURN-05")
+@pytest.mark.parametrize(
+    ("intent", "outcome"),
+    [
+        (NavigateIntent(route=ORDERS, score=1.0, path="/orders"), "ok"),
+        (NoIntent(reason="ambiguous", nearest="orders", score=0.8), "ok"),
+        (NoIntent(reason="unavailable"), "error"),
+    ],
+)
+def test_what_a_question_was_taken_for_is_kept_with_its_turn_and_once(
+    office: Office, intent: Intent, outcome: str
+) -> None:
+    taken = Classification(intent=intent, duration_ms=3)
+    run_id = office.work(office.person("ada"), "search_docs", taken=taken)
+
+    found = office.activity.list_activity(office.admin, EVERYTHING, after=None, limit=10)
+
+    (row,) = [row for row in found if row.tool == "fast_path"]
+    assert (row.run_id, row.user_id, row.outcome, row.duration_ms) == (run_id, "ada", outcome, 3)
+    assert (row.arguments, row.result) == ({}, taken.describe())
+    assert sorted(row.tool for row in found) == ["fast_path", "search_docs"]
 
 
 def test_another_organisations_administrator_sees_nothing(office: Office) -> None:

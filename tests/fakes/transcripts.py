@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from threading import RLock
 
+from equerry.domain.activity import ActivityRow
 from equerry.domain.admission import Admission
 from equerry.domain.conversations import (
     Conversation,
@@ -16,14 +17,14 @@ from equerry.domain.conversations import (
     derive_title,
     place_steps,
 )
-from equerry.domain.intents import Classification
+from equerry.domain.intents import AUDITED_AS, AUDITED_AT, Classification
 from equerry.domain.leases import Lease
 from equerry.domain.opening import OpenedTurn, OpenTurn, Premises
 from equerry.domain.principal import Scope
 from equerry.domain.steps import ToolStep
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
+from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId, ToolCallId
 from equerry.ports.interactions import ArtifactSummary, Interaction
 
 from tests.fakes.run_keeping import MemoryRunKeeping, Owner
@@ -56,6 +57,25 @@ class MemoryTranscripts(MemoryRunKeeping):
             raise NotFound("there is no such run")
         return run
 
+    def audit_classification(self, scope: Scope, opened: OpenedTurn) -> None:
+        taken, run = opened.classification, opened.run
+        if taken is None:
+            return
+        self.classifications[run.run_id] = taken
+        row = ActivityRow(
+            run_id=run.run_id,
+            call_id=ToolCallId(AUDITED_AS),
+            position=AUDITED_AT,
+            user_id=scope.user_id,
+            tool=AUDITED_AS,
+            arguments={},
+            outcome=taken.outcome,
+            result=taken.describe(),
+            duration_ms=taken.duration_ms,
+            at=run.created_at,
+        )
+        self.add_audit(scope.organisation_id, row)
+
     def owner_of(self, conversation_id: ConversationId) -> Owner:
         return self.conversations[conversation_id][0]
 
@@ -79,12 +99,19 @@ class MemoryTranscripts(MemoryRunKeeping):
         self.conversations[conversation.conversation_id] = (owner, touched)
 
 
-def let_begin(scope: Scope, run: Run, question: TranscriptMessage) -> OpenTurn:
+def let_begin(
+    scope: Scope, run: Run, question: TranscriptMessage, classification: Classification | None = None
+) -> OpenTurn:
     """Return a judgement that lets a turn begin, whatever is found."""
     lease = Lease(
         conversation_id=run.conversation_id, run_id=run.run_id, scope=scope, token=0, until=run.created_at
     )
-    opened = OpenedTurn(run=run, question=question, admission=Admission(lease=lease, standings=()))
+    opened = OpenedTurn(
+        run=run,
+        question=question,
+        admission=Admission(lease=lease, standings=()),
+        classification=classification,
+    )
     return lambda _premises: opened
 
 
@@ -136,8 +163,7 @@ class MemoryTranscriptAdapter:
                 raise ConversationArchived
             if run.run_id not in self.store.runs:
                 self.store.runs[run.run_id] = replace(run, status="queued")
-                if opened.classification is not None:
-                    self.store.classifications[run.run_id] = opened.classification
+                self.store.audit_classification(scope, opened)
                 self.store.begin_record(_owner(scope), run, conversation.surface)
                 self.store.messages.setdefault(conversation_id, []).append(question)
             touched = replace(

@@ -8,8 +8,12 @@ from equerry.domain.catalogue import ProductRoute
 from equerry.domain.corpora import Passage
 from equerry.domain.fast_path import FastPath
 from equerry.domain.principal import Scope
+from equerry.domain.steps import ActionOutcome
 from equerry.kernel.kinds import record, value
 
+AUDITED_AS = "fast_path"
+AUDITED_AT = 9_000_000
+"""Its place among a run's actions: behind every range that tool calls, drafts and looks count up in."""
 FAILURES = frozenset({"unavailable", "failed"})
 """Reasons that say nothing of the question: it could not be classified."""
 
@@ -84,6 +88,11 @@ class Classification:
     def is_failure(self) -> bool:
         """Whether there was no telling."""
         return isinstance(self.intent, NoIntent) and self.intent.reason in FAILURES
+
+    @property
+    def outcome(self) -> ActionOutcome:
+        """What the audit calls it: a question left to the model is no error."""
+        return "error" if self.is_failure else "ok"
 
     def describe(self) -> dict[str, object]:
         """Return it for the audit: ids and numbers, nobody's words."""

@@ -87,7 +87,7 @@ class FastPathService:
         taken_s = self.clock.monotonic_s() - began_s
         return Classification(intent=intent, duration_ms=round(1000 * taken_s))
 
-    def answer(self, run: Run, profile: Profile, intent: Intent) -> bool:
+    def answer(self, run: Run, profile: Profile, taken: Classification) -> bool:
         """Answer an accepted run in place; False if a worker must take it, which then finds it free.
 
         A process that dies in here leaves the run to the reaper: no message was sent for it.
@@ -103,7 +103,7 @@ class FastPathService:
             logger.warning("fast_path_not_claimed", extra={"run_id": run.run_id})
             return False
         try:
-            self._answer(run, profile, claimed, intent)
+            self._answer(run, profile, claimed, taken)
         except (LeaseLost, EnvelopeExists):
             # Somebody else ends the run; anything more from here would be a second voice.
             logger.warning("run_lost", extra={"run_id": run.run_id})
@@ -113,14 +113,21 @@ class FastPathService:
             return False
         return True
 
-    def _answer(self, run: Run, profile: Profile, lease: Lease, intent: Intent) -> None:
+    def _answer(self, run: Run, profile: Profile, lease: Lease, taken: Classification) -> None:
+        intent = taken.intent
         narrator = self.endings.open_narrator(run, lease)
         publisher = narrator.publisher
         if publisher.last_seq == 0:
             publisher.publish(accept_run(run))
         publisher.publish(Step(stage="answering", label=_LABELS[type(intent)]))
         text = _compose(intent, narrator)
-        self.runs.start_run(lease.scope, run.run_id, profile_version=profile.version, model=None)
+        self.runs.start_run(
+            lease.scope,
+            run.run_id,
+            profile_version=profile.version,
+            model=None,
+            composition={"taskClass": profile.task_class, "fastPath": taken.describe()},
+        )
         narrator(TextProduced(text))
         narrator.finish()
         if isinstance(intent, NavigateIntent):

@@ -229,7 +229,7 @@ class TurnService:
         if self.fast_path is None or taken is None or run.mode != "inline":
             return False
         profile = self.profiles.fetch_profile(run.profile)
-        return self.fast_path.answer(run, profile, taken.intent)
+        return self.fast_path.answer(run, profile, taken)
 
     def _build_run(self, conversation: Conversation) -> Run:
         mode, reason = choose_mode(None)

@@ -4,20 +4,18 @@ import json
 from typing import TYPE_CHECKING
 
 from equerry.adapters.postgres.identifiers import as_uuid
+from equerry.domain.intents import AUDITED_AS, AUDITED_AT
 from equerry.domain.opening import OpenedTurn
 from equerry.domain.principal import Scope
 
 if TYPE_CHECKING:
     from equerry.adapters.postgres.connections import Rows
 
-TOOL = "fast_path"
-# Behind every range of positions that tool calls and what follows them count up in.
-_POSITION = 9_000_000
 _INSERT = """
 INSERT INTO assistant_actions
-    (run_id, call_id, conversation_id, organisation_id, created_by, position, tool, arguments, ok,
-     duration_ms, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s)
+    (run_id, call_id, conversation_id, organisation_id, created_by, position, tool, arguments, outcome,
+     result_summary, duration_ms, created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, '{}', %s, %s::jsonb, %s, %s)
 """
 
 
@@ -30,14 +28,14 @@ def audit_classification(rows: "Rows", scope: Scope, opened: OpenedTurn) -> None
         _INSERT,
         (
             as_uuid(opened.run.run_id, name="run"),
-            TOOL,
+            AUDITED_AS,
             as_uuid(opened.run.conversation_id, name="conversation"),
             scope.organisation_id,
             scope.user_id,
-            _POSITION,
-            TOOL,
+            AUDITED_AT,
+            AUDITED_AS,
+            taken.outcome,
             json.dumps(taken.describe()),
-            not taken.is_failure,
             taken.duration_ms,
             opened.run.created_at,
         ),
