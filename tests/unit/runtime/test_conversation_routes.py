@@ -1,6 +1,7 @@
 """Conversations over HTTP: whose they are, where they stand, how they are listed and put away."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ BODIES: dict[str, dict[str, object]] = {
 
 
 def call(api: Api, route: Route, conversation: str, *, token: str | None) -> tuple[int, Any, dict[str, str]]:
-    path = route.path.format(conversationId=conversation)
+    path = re.sub(r"\{\w+\}", UNKNOWN, route.path.replace("{conversationId}", conversation))
     return api(route.method, path, BODIES.get(route.operation, {}), token=token)
 
 

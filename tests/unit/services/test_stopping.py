@@ -93,7 +93,7 @@ def test_a_question_sent_right_after_stop_waits_for_the_run_to_let_go_and_is_acc
                 go_on.set()
             threading.Event().wait(0.1)
 
-        world.clock.sleep = look_away  # type: ignore[method-assign]
+        world.clock.sleep = look_away  # type: ignore[method-assign,assignment]
 
         second = world.submit(conversation, "And now?")
 
@@ -111,7 +111,7 @@ def test_a_run_that_nobody_stopped_refuses_the_next_question_without_any_wait() 
         raise AssertionError("it waited")
 
     with answering(world, accepted):
-        world.clock.sleep = never  # type: ignore[method-assign]
+        world.clock.sleep = never  # type: ignore[method-assign,assignment]
         with pytest.raises(TurnInProgress):
             world.submit(conversation, "And now?")
 
