@@ -10,11 +10,22 @@ export interface ConversationSummary {
   updatedAt?: string;
 }
 
+/** A tool call as it was kept; an `unreported` one has not said that it completed. */
+export interface StoredStep {
+  toolCallId: string;
+  tool: string;
+  label: string;
+  state: "done" | "failed" | "unreported";
+  summary: string | null;
+}
+
 export interface StoredMessage {
   messageId: string;
   role: "user" | "assistant";
   text: string;
   citations: Ref[];
+  /** Of an answer; of a question, where its run left no answer. */
+  steps?: StoredStep[];
   runId: string | null;
   createdAt: string;
 }

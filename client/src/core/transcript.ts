@@ -8,15 +8,17 @@ import type {
   StopReason,
   SuggestionPayload,
   ToolEndPayload,
+  UiActionPayload,
 } from "./envelopes";
-import type { Run, StoredMessage } from "./resources";
+import type { Run, StoredMessage, StoredStep } from "./resources";
 
 export interface ToolActivity {
   readonly kind: "tool";
   readonly toolCallId: string;
   readonly tool: string;
   readonly label: string;
-  readonly state: "running" | "done" | "failed";
+  /** `unreported`: kept as begun, without an end; it did not say that it completed. */
+  readonly state: "running" | "done" | "failed" | "unreported";
   readonly summary: string | null;
 }
 
@@ -153,7 +155,11 @@ export function mergeStored(
   );
   const merged: TranscriptMessage[] = stored
     .filter((m) => m.role === "user" || m.runId === null || m.runId !== activeRunId)
-    .map((m) => (m.role === "user" ? storedQuestion(m) : storedAnswer(m, answers.get(m.runId))));
+    .flatMap((m) => {
+      if (m.role === "assistant") return [storedAnswer(m, answers.get(m.runId))];
+      const left = m.runId === activeRunId ? null : leftSteps(m, answers);
+      return left === null ? [storedQuestion(m)] : [storedQuestion(m), left];
+    });
   const kept = new Set(merged.map(identityOf));
   if (activeRunId !== null && !kept.has(`answer ${activeRunId}`)) {
     const live = answers.get(activeRunId) ?? blankAnswer(activeRunId, `answer ${activeRunId}`);
@@ -180,8 +186,24 @@ function storedAnswer(
   known: AssistantMessage | undefined,
 ): AssistantMessage {
   const base = known ?? blankAnswer(stored.runId, stored.messageId);
-  const { messageId, text, citations } = stored;
-  return { ...base, messageId, text, citations, phase: "ended", incomplete: false };
+  const { messageId, text, citations, steps = [] } = stored;
+  const activity = base.activity.length > 0 ? base.activity : steps.map(storedStep);
+  return { ...base, messageId, text, citations, activity, phase: "ended", incomplete: false };
+}
+
+/** What a run that left no answer did; null where there is nothing to tell, or the page knows better. */
+function leftSteps(
+  question: StoredMessage,
+  answers: ReadonlyMap<string | null, AssistantMessage>,
+): AssistantMessage | null {
+  const { runId, steps = [] } = question;
+  if (runId === null || steps.length === 0 || answers.has(runId)) return null;
+  const activity = steps.map(storedStep);
+  return { ...blankAnswer(runId, `answer ${runId}`), phase: "ended", activity };
+}
+
+function storedStep(step: StoredStep): ToolActivity {
+  return { kind: "tool", ...step };
 }
 
 function changeAnswer(

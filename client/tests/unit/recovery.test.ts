@@ -145,6 +145,54 @@ test("an explicit gap reloads the transcript, and the ended run shows its whole 
   expect(fixture.answer).toMatchObject({ text: "abc", incomplete: false });
 });
 
+test("reopened, an answer has its steps again, and one without an end is not shown as done", async () => {
+  req("A-PROG-01", "A-PROG-03", "A-PROG-08");
+  const stored = { runId: RUN, createdAt: "2026-01-01T00:00:00Z", citations: [] };
+  const step = { toolCallId: "t1", tool: "search_docs", label: "Searching the documents" };
+  service.messages = [
+    { ...stored, messageId: "q", role: "user", text: "Q" },
+    {
+      ...stored,
+      messageId: "m",
+      role: "assistant",
+      text: "abc",
+      steps: [
+        { ...step, state: "done", summary: "Found 2 passages in 1 document" },
+        { ...step, toolCallId: "t2", state: "unreported", summary: null },
+      ],
+    },
+  ];
+
+  await chat.open(CONVERSATION);
+
+  expect(fixture.answer.activity).toEqual([
+    { kind: "tool", ...step, state: "done", summary: "Found 2 passages in 1 document" },
+    { kind: "tool", ...step, toolCallId: "t2", state: "unreported", summary: null },
+  ]);
+});
+
+test("reopened, a run that left no answer shows what it had begun", async () => {
+  req("A-PROG-03");
+  const step = { toolCallId: "t1", tool: "look", label: "Looking", summary: null };
+  service.messages = [
+    {
+      messageId: "q",
+      role: "user",
+      text: "Q",
+      citations: [],
+      steps: [{ ...step, state: "unreported" }],
+      runId: RUN,
+      createdAt: "",
+    },
+  ];
+
+  await chat.open(CONVERSATION);
+
+  expect(chat.view.messages.map((m) => m.role)).toEqual(["user", "assistant"]);
+  expect(fixture.answer).toMatchObject({ phase: "ended", text: "" });
+  expect(fixture.answer.activity).toEqual([{ kind: "tool", ...step, state: "unreported" }]);
+});
+
 test("opening a conversation in mid-answer rejoins its run from the beginning", async () => {
   req("F-CORE-02");
   service.activeRunId = RUN;

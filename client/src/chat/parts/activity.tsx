@@ -40,13 +40,14 @@ export function Trail({ activity, live }: { activity: readonly Activity[]; live:
 }
 
 function TrailItem({ tool }: { tool: ToolActivity }) {
-  const failed = tool.state === "failed";
+  const failed = tool.state === "failed" || tool.state === "unreported";
   return (
     <li class={failed ? "failed" : ""}>
       <Icon name={failed ? "alert" : "check"} />
       <span>
         {tool.label}
-        {failed && " (did not finish)"}
+        {tool.state === "failed" && tool.summary === null && " (did not finish)"}
+        {tool.state === "unreported" && " (did not report that it finished)"}
       </span>
       {tool.summary !== null && <span class="trail-summary">{tool.summary}</span>}
     </li>
