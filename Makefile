@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 CORE := layers/dependencies/requirements.txt
+COMPARED := langgraph openai-agents pydantic-ai strands
 LOCKS := requirements/bootstrap.txt $(CORE) layers/embedding/requirements.txt layers/ingestion/requirements.txt \
-  requirements/emulator.txt requirements/dev.txt
+  requirements/emulator.txt requirements/dev.txt $(COMPARED:%=requirements/bench-%.txt)
 OUT := .
 NODE_MODULES := node_modules/.package-lock.json client/node_modules/.package-lock.json
 PAGE := client/dist/index.html
@@ -63,10 +64,11 @@ test-iam: env $(PAGE) ## the main job on the deployed stack once more, with exec
 	@EQUERRY_ENFORCE_IAM=true $(BIN)/pytest tests/integration/test_main_job.py \
 	  tests/integration/test_the_stack_itself.py::test_who_was_granted_nothing_may_do_nothing
 
-bench: env $(PAGE) ## measure retrieval, the local stack and what a turn costs, here
+bench: env $(PAGE) ## measure retrieval, the local stack, what a turn costs and the loop's own overhead, here
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.stack
 	@$(BIN)/python -m bench.cost
+	@$(BIN)/python -m bench.overhead
 
 synth: env ## synthesise the production configuration and lint it; needs no credentials
 	@$(CDK) synth --quiet --context stage=production --output cdk.out/production
@@ -112,6 +114,7 @@ lock: $(UV) ## compile the hashed requirements again
 	@$(COMPILE) layers/embedding/requirements.in -c $(CORE) -o $(OUT)/layers/embedding/requirements.txt
 	@$(COMPILE) layers/ingestion/requirements.in -c $(CORE) -o $(OUT)/layers/ingestion/requirements.txt
 	@$(COMPILE) requirements/emulator.in -o $(OUT)/requirements/emulator.txt
+	@for name in $(COMPARED); do $(COMPILE) requirements/bench-$$name.in -o $(OUT)/requirements/bench-$$name.txt || exit 1; done
 	@$(COMPILE) pyproject.toml layers/shared/pyproject.toml layers/embedding/requirements.in layers/ingestion/requirements.in \
 	  -c $(CORE) -c layers/embedding/requirements.txt -c layers/ingestion/requirements.txt -o $(OUT)/requirements/dev.txt
 
