@@ -28,7 +28,8 @@ class Evidence:
     @property
     def passage_ids(self) -> tuple[PassageId, ...]:
         """Everything retrieved, in the order it first came."""
-        return tuple(passage.passage_id for passage in self._passages.values())
+        # Copied in one step: a search that was left behind may still admit what it finds.
+        return tuple(passage.passage_id for passage in list(self._passages.values()))
 
     def _handle_of(self, passage_id: PassageId) -> str:
         return "p" + sha256(f"{self.run_id}\x1f{passage_id}".encode()).hexdigest()[:8]

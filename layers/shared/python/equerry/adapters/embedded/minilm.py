@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from equerry.ports.embedding import Vector
@@ -35,6 +36,7 @@ class MiniLmEmbeddingAdapter:
 
     def __init__(self, *, threads: int = 1) -> None:
         self._threads = threads
+        self._loading = Lock()
 
     def embed_query(self, text: str) -> Vector:
         """See EmbeddingPort."""
@@ -53,15 +55,17 @@ class MiniLmEmbeddingAdapter:
         """Mean over the tokens' states, normalised; shape (n, 384)."""
         import numpy as np
 
-        encodings = self._tokenizer.encode_batch(texts)
+        with self._loading:  # two searches at once would each load a model of their own
+            session, tokenizer = self._session, self._tokenizer
+        encodings = tokenizer.encode_batch(texts)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         inputs = {
             "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(mask),
         }
-        accepted = {each.name for each in self._session.get_inputs()}
-        states = self._session.run(None, {name: inputs[name] for name in inputs.keys() & accepted})[0]
+        accepted = {each.name for each in session.get_inputs()}
+        states = session.run(None, {name: inputs[name] for name in inputs.keys() & accepted})[0]
         weights = mask[:, :, None].astype(np.float32)
         pooled = (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
         lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
