@@ -26,7 +26,8 @@ export function renderMarkdown(markdown: string): DocumentFragment {
     ALLOWED_ATTR,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+    // Besides the usual: an address within the product, and none that leaves it by two slashes.
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?![/\\]))/i,
     RETURN_DOM_FRAGMENT: true,
   });
   for (const link of fragment.querySelectorAll("a")) {

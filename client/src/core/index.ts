@@ -10,6 +10,7 @@ export type * from "./resources";
 export type {
   Activity,
   AssistantMessage,
+  PageLink,
   StepActivity,
   ToolActivity,
   Transcript,

@@ -30,6 +30,12 @@ export interface StepActivity {
 
 export type Activity = StepActivity | ToolActivity;
 
+/** A page of the product that an answer leads to; `path` begins with one "/" and stays within the product. */
+export interface PageLink {
+  readonly path: string;
+  readonly label: string;
+}
+
 export interface UserMessage {
   readonly role: "user";
   readonly messageId: string;
@@ -53,6 +59,8 @@ export interface AssistantMessage {
   readonly artifacts: readonly ArtifactPayload[];
   readonly proposals: readonly ProposalPayload[];
   readonly suggestions: readonly SuggestionPayload[];
+  /** Where the answer wants to take the reader. A host that moves there by itself shows no link. */
+  readonly page: PageLink | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Why the run ended; null while it lives, and for history that does not say. */
   readonly stopReason: StopReason | null;
@@ -76,6 +84,7 @@ export function blankAnswer(runId: string | null, messageId: string): AssistantM
     artifacts: [],
     proposals: [],
     suggestions: [],
+    page: null,
     error: null,
     stopReason: null,
     incomplete: false,
@@ -116,12 +125,19 @@ function applyToAnswer(answer: AssistantMessage, envelope: Envelope): AssistantM
       return { ...answer, error: envelope.payload };
     case "done":
       return endAnswer(answer, envelope.payload.stopReason);
+    case "ui_action":
+      return { ...answer, page: readPage(envelope.payload) ?? answer.page };
     // These change nothing in the transcript.
     case "message":
-    case "ui_action":
     case "continuation_claimed":
       return answer;
   }
+}
+
+/** The page that an action names; null for any other action, and for an address outside the product. */
+function readPage({ action, path, label }: UiActionPayload): PageLink | null {
+  if (action !== "navigate" || typeof path !== "string" || typeof label !== "string") return null;
+  return /^\/(?![/\\])[\w.~/-]*$/.test(path) ? { path, label } : null;
 }
 
 /** The next transcript once the run itself has told how it ended. */

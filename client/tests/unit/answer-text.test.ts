@@ -27,11 +27,15 @@ test("HTML in an answer is shown as text and never becomes part of the page", ()
   expect(element.textContent).toContain("<img src=x onerror=alert(1)>");
 });
 
-test("a link may lead to the web and nowhere else", () => {
-  const links = rendered("[a](https://a.test) [b](javascript:alert(1)) [c](data:text/html,x)");
+test("a link may lead to the web or to a page of the product, and nowhere else", () => {
+  const links = rendered(
+    "[a](https://a.test) [b](javascript:alert(1)) [c](data:text/html,x) [d](/rates) [e](//e.test)",
+  );
   expect([...links.querySelectorAll("a")].map((a) => a.getAttribute("href"))).toEqual([
     "https://a.test",
     null,
+    null,
+    "/rates",
     null,
   ]);
   expect(links.querySelector("a")?.rel).toBe("noopener noreferrer");

@@ -7,13 +7,18 @@ interface Props {
 }
 
 /** What an answer brought besides words. */
-export function Extras({ answer: { artifacts, proposals, suggestions }, onSuggest }: Props) {
+export function Extras({ answer: { artifacts, proposals, suggestions, page }, onSuggest }: Props) {
   const made = [
     ...artifacts.map(({ artifactId, title }) => ({ id: artifactId, kind: "Made", title })),
     ...proposals.map(({ draftId, title }) => ({ id: draftId, kind: "Proposed", title })),
   ];
   return (
     <>
+      {page !== null && (
+        <a class="page-link" href={page.path} data-testid="page-link">
+          Go to {page.label}
+        </a>
+      )}
       {made.length > 0 && (
         <ul class="made">
           {made.map(({ id, kind, title }) => (
