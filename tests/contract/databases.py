@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import psycopg
 from equerry.adapters.postgres.addresses import DatabaseAddress
-from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.connections import PoolBounds, PostgresConnections
 from equerry.adapters.postgres.migrations import apply_migrations
 from equerry.adapters.postgres.roles import PLATFORM, RUNTIME, ensure_roles
 from equerry.domain.principal import Role, Scope
@@ -40,7 +40,7 @@ class Database:
     ) -> PostgresConnections:
         """Return connections of a role; close them."""
         return PostgresConnections(
-            lambda: self.address(role), max_size=max_size, checkout_timeout_s=timeout_s
+            lambda: self.address(role), bounds=PoolBounds(max_size=max_size, checkout_s=timeout_s)
         )
 
     @property

@@ -1,30 +1,38 @@
 """The pool: bounded, patient for five seconds at most, and back after an outage."""
 
+import json
 import os
 import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
 from equerry.adapters.postgres.addresses import DatabaseAddress
-from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.connections import PoolBounds, PostgresConnections
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import Unavailable
+from equerry.runtime.database import open_database, require_database
+from psycopg_pool import ConnectionPool
 
+from local.places import ROOT
 from local.ports import find_free_port
 from local.postgres import EmbeddedPostgres
+from tests.contract.aws_backends import start_aws
 from tests.contract.databases import Database, build_database, build_scope
+from tests.fakes.clock import FixedClock
 from tests.faults.plans import Once, Vanish
 from tests.faults.postgres_proxy import serve_postgres_proxy
 
 pytestmark = pytest.mark.postgres
 
 SCOPE = build_scope("org-pool")
+BOUNDS = PoolBounds(max_size=2, checkout_s=5.0)
 INSERT = (
     "INSERT INTO assistant_conversations"
     " VALUES (gen_random_uuid(), 'org-pool', 'ada', 'docs', '', now(), now())"
@@ -70,14 +78,54 @@ def test_a_checkout_that_takes_too_long_says_when_to_try_again(database: Databas
     assert 0.25 < waited < 2
 
 
-def test_a_container_opens_two_connections_and_waits_five_seconds_unless_told_otherwise(
-    database: Database,
+def open_container(role: str, address: DatabaseAddress) -> tuple[PostgresConnections, str]:
+    """Return what a function's process opens, and the secret it was given, over a store of secrets."""
+    with start_aws("moto") as clients:
+        text = json.dumps({**asdict(address), "engine": "postgres"})
+        arn = clients.secrets.create_secret(Name=f"{role}-{uuid4()}", SecretString=text)["ARN"]
+        connections = open_database(clients, arn, FixedClock())
+        require_database(connections)
+        return connections, arn
+
+
+@pytest.mark.req("A-POOL-01", "A-POOL-02")
+@pytest.mark.parametrize("role", ["equerry_runtime", "equerry_platform"])
+def test_a_container_opens_two_connections_of_a_role_and_waits_five_seconds(
+    database: Database, role: str
 ) -> None:
+    connections, _ = open_container(role, database.address(role))
+    pool = connections._open()
+    try:
+        with connections.across_tenants(), connections.across_tenants():
+            assert pool.get_stats()["pool_size"] == 2
+        assert (pool.min_size, pool.max_size, pool.timeout) == (0, 2, 5.0)
+    finally:
+        connections.close()
+
+
+@pytest.mark.req("A-POOL-03")
+def test_a_tool_without_bounds_has_the_driver_s_own(database: Database) -> None:
     connections = PostgresConnections(lambda: database.address("equerry_runtime"))
     pool = connections._open()
-    connections.close()
+    theirs = ConnectionPool(open=False)
+    try:
+        for name in ("min_size", "max_size", "timeout", "reconnect_timeout", "max_idle", "num_workers"):
+            assert getattr(pool, name) == getattr(theirs, name)
+        assert ask(connections) == "ada"
+    finally:
+        connections.close()
 
-    assert (pool.max_size, pool.timeout) == (2, 5.0)
+
+@pytest.mark.req("A-POOL-03")
+def test_only_functions_bound_their_pools_and_tools_connect_as_the_driver_does() -> None:
+    bounding = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("local", "bench", "layers/shared/python/equerry")
+        for path in (ROOT / folder).rglob("*.py")
+        if "PoolBounds(" in path.read_text(encoding="utf-8")
+    }
+
+    assert bounding == {"layers/shared/python/equerry/runtime/database.py"}
 
 
 def test_after_a_failover_every_dead_connection_is_replaced_without_waiting(database: Database) -> None:
@@ -146,12 +194,14 @@ def test_a_statement_that_takes_too_long_is_unavailable_before_the_gateway_gives
 def test_a_caller_that_is_lost_in_mid_transaction_keeps_its_rows_from_nobody_for_long(
     database: Database,
 ) -> None:
-    survivors = PostgresConnections(lambda: database.address("equerry_runtime"), silence_s=20.0)
+    survivors = PostgresConnections(
+        lambda: database.address("equerry_runtime"), bounds=BOUNDS, silence_s=20.0
+    )
     with survivors.transaction(SCOPE) as rows:
         rows.execute(INSERT)
     with serve_postgres_proxy(database.server.port) as proxy:
         address = replace(database.address("equerry_runtime"), port=proxy.port)
-        lost = PostgresConnections(lambda: address, silence_s=3.0)
+        lost = PostgresConnections(lambda: address, bounds=BOUNDS, silence_s=3.0)
         proxy.plan = Once(lambda call: b"pg_sleep" in call.body, lambda _: Vanish())
         with pytest.raises(Unavailable):
             rename(lost, "lost", "SELECT pg_sleep(0)")
@@ -268,7 +318,8 @@ def test_a_rotated_password_is_picked_up_by_the_next_connection(database: Databa
     good = database.address("equerry_runtime")
     addresses = [DatabaseAddress.from_url(good.format_url().replace("runtime%27s", "old")), good]
     connections = PostgresConnections(
-        lambda: addresses[0] if len(addresses) == 1 else addresses.pop(0), checkout_timeout_s=4.0
+        lambda: addresses[0] if len(addresses) == 1 else addresses.pop(0),
+        bounds=PoolBounds(max_size=2, checkout_s=4.0),
     )
 
     assert ask(connections) == "ada"

@@ -280,8 +280,11 @@ def test_the_app_has_read_its_switch_before_its_first_request(fresh_process: Non
     required: dict[str, Any] = {
         f.name: "https://x.invalid" for f in fields(HttpSettings) if f.default is MISSING
     }
-    settings = HttpSettings(**required, assistant_enabled_ssm_parameter=NAME)
     with start_aws("moto") as clients:
+        address = {"host": "h", "port": 5432, "dbname": "d", "username": "u", "password": "p"}
+        made = clients.secrets.create_secret(Name="database", SecretString=json.dumps(address))
+        required["database_secret_arn"] = made["ARN"]
+        settings = HttpSettings(**required, assistant_enabled_ssm_parameter=NAME)
         clients.ssm.put_parameter(Name=NAME, Value="false", Type="String")
         app = build_http_app(settings.to_env())
         clients.ssm.put_parameter(Name=NAME, Value="true", Type="String", Overwrite=True)

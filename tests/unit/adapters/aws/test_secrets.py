@@ -1,6 +1,7 @@
 """Secrets, kept for a while."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from botocore.exceptions import ClientError
@@ -17,18 +18,74 @@ def clients() -> Iterator[AwsClients]:
         yield clients
 
 
-def test_a_secret_is_read_once_and_again_after_five_minutes(clients: AwsClients) -> None:
+class Later:
+    """Work that waits until a test lets it happen."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        self.waiting.append(work)
+
+    def happen(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+@pytest.mark.req("A-SSM-03", "A-SSM-07")
+def test_a_secret_is_kept_for_five_minutes_and_then_served_while_it_is_read_behind(
+    clients: AwsClients,
+) -> None:
     arn = clients.secrets.create_secret(Name="s", SecretString="old")["ARN"]
-    clock = FixedClock()
-    secrets = SecretsReader(clients.secrets, clock)
-    before = secrets.fetch_secret(arn)
+    clock, later = FixedClock(), Later()
+    secrets = SecretsReader(clients.secrets, clock, behind=later)
+    assert secrets.fetch_secret(arn) == "old"
 
     clients.secrets.put_secret_value(SecretId=arn, SecretString="new")
     clock.advance(299)
-    kept = secrets.fetch_secret(arn)
+    assert (secrets.fetch_secret(arn), later.waiting) == ("old", [])
     clock.advance(1)
+    assert [secrets.fetch_secret(arn) for _ in range(5)] == ["old"] * 5
+    assert len(later.waiting) == 1
 
-    assert (before, kept, secrets.fetch_secret(arn)) == ("old", "old", "new")
+    later.happen()
+    assert secrets.fetch_secret(arn) == "new"
+
+
+@pytest.mark.req("A-SSM-07")
+def test_an_outage_keeps_the_secret_and_is_asked_again_after_five_seconds(clients: AwsClients) -> None:
+    arn = clients.secrets.create_secret(Name="s", SecretString="old")["ARN"]
+    clock, later = FixedClock(), Later()
+    secrets = SecretsReader(clients.secrets, clock, behind=later)
+    secrets.fetch_secret(arn)
+    clients.secrets.delete_secret(SecretId=arn)
+
+    clock.advance(300)
+    assert secrets.fetch_secret(arn) == "old"
+    later.happen()
+    assert (secrets.fetch_secret(arn), later.waiting) == ("old", [])
+
+    clients.secrets.restore_secret(SecretId=arn)
+    clients.secrets.put_secret_value(SecretId=arn, SecretString="new")
+    clock.advance(5)
+    assert secrets.fetch_secret(arn) == "old"
+    later.happen()
+    assert secrets.fetch_secret(arn) == "new"
+
+
+def test_a_thread_reads_behind_whoever_asked(clients: AwsClients) -> None:
+    arn = clients.secrets.create_secret(Name="s", SecretString="old")["ARN"]
+    clock = FixedClock()
+    secrets = SecretsReader(clients.secrets, clock)
+    secrets.fetch_secret(arn)
+    clients.secrets.put_secret_value(SecretId=arn, SecretString="new")
+    clock.advance(300)
+    secrets.fetch_secret(arn)
+
+    for thread in threading.enumerate():
+        if thread.daemon and thread is not threading.current_thread():
+            thread.join(5)
+    assert secrets.fetch_secret(arn) == "new"
 
 
 def test_secrets_are_told_apart(clients: AwsClients) -> None:

@@ -19,6 +19,7 @@ from equerry.admin.activity import ActivityScreen
 from equerry.domain.pipeline import PIPELINE_VERSION
 from equerry.domain.tenancy import Tenancy
 from equerry.ports.switches import SwitchPort
+from equerry.runtime.database import require_database
 from equerry.runtime.http_app import HttpApp
 from equerry.runtime.intents import build_fast_path
 from equerry.runtime.minting import new_identifier, new_secret
@@ -48,6 +49,7 @@ def build_http_app(environ: Mapping[str, str] = os.environ) -> HttpApp:
     """
     settings = HttpSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    require_database(parts.database)
     switch = build_switch(settings, open_parameters(), parts.metrics)
     open_parameters().preload(list_parameters(settings, switch))
     identity = JwksIdentityAdapter(

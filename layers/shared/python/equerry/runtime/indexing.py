@@ -18,7 +18,7 @@ from equerry.domain.pipeline import LARGEST_DOCUMENT_BYTES, PIPELINE_VERSION
 from equerry.ports.queue import QueuePort
 from equerry.ports.uploads import UploadKey
 from equerry.runtime.clock import SystemClock
-from equerry.runtime.database import open_database
+from equerry.runtime.database import WAKING_S, open_database, require_database
 from equerry.runtime.embeddings import build_embedding
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import IndexerSettings
@@ -86,7 +86,10 @@ class IndexerApp:
 def build_indexer_app(environ: Mapping[str, str] = os.environ) -> IndexerApp:
     """Return the app of the indexer function."""
     settings, clients = IndexerSettings.from_env(environ), AwsClients()
-    database = open_database(clients, settings.database_secret_arn, SystemClock(), silence_s=30.0)
+    database = open_database(
+        clients, settings.database_secret_arn, SystemClock(), silence_s=30.0, checkout_s=WAKING_S
+    )
+    require_database(database)
     service = IndexingService(
         documents=PostgresDocumentAdapter(database),
         uploads=S3UploadAdapter(clients.s3, settings.uploads_bucket),

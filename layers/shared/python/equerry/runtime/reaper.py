@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
+from equerry.runtime.database import require_database
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import ReaperSettings
 from equerry.runtime.turn_parts import build_turn_parts
@@ -28,5 +29,6 @@ def build_reaper_app(environ: Mapping[str, str] = os.environ) -> ReaperApp:
     """Return the app of the reaper function."""
     settings = ReaperSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    require_database(parts.database)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     return ReaperApp(parts.build_recovery(interrupts, parts.build_admissions(settings)))

@@ -9,7 +9,7 @@ from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.aws.metrics import EmfMetricAdapter
 from equerry.adapters.postgres.retention import PostgresRetentionAdapter
 from equerry.runtime.clock import SystemClock
-from equerry.runtime.database import open_database
+from equerry.runtime.database import WAKING_S, open_database, require_database
 from equerry.runtime.settings import RetentionSettings
 from equerry.services.retention import RetentionService
 
@@ -30,7 +30,10 @@ class RetentionApp:
 def build_retention_app(environ: Mapping[str, str] = os.environ) -> RetentionApp:
     """Return the app of the retention function."""
     settings, clock = RetentionSettings.from_env(environ), SystemClock()
-    database = open_database(AwsClients(), settings.database_secret_arn, clock, silence_s=120.0)
+    database = open_database(
+        AwsClients(), settings.database_secret_arn, clock, silence_s=120.0, checkout_s=WAKING_S
+    )
+    require_database(database)
     service = RetentionService(
         retention=PostgresRetentionAdapter(database),
         metrics=EmfMetricAdapter(settings.equerry_stage),

@@ -6,6 +6,7 @@ from typing import Any
 
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.identifiers import ConnectionId
+from equerry.runtime.database import require_database
 from equerry.runtime.observability import hold_secrets, logger
 from equerry.runtime.settings import WebSocketSettings
 from equerry.runtime.turn_parts import build_turn_parts
@@ -52,6 +53,7 @@ def build_websocket_app(environ: Mapping[str, str] = os.environ) -> WebSocketApp
     """Return the app of the WebSocket function."""
     settings = WebSocketSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    require_database(parts.database)
     service = SubscriptionService(
         connections=parts.connections,
         transcripts=parts.transcripts,

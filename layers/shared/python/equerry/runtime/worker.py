@@ -18,6 +18,7 @@ from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.domain.execution import fit_worker
 from equerry.kernel.identifiers import ConversationId, RunId
+from equerry.runtime.database import require_database
 from equerry.runtime.minting import new_nonce
 from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
@@ -67,6 +68,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     """Return the app of the worker function."""
     settings = WorkerSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    require_database(parts.database)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     admissions = parts.build_admissions(settings)
     switch = build_switch(settings, open_parameters(), parts.metrics)
@@ -77,9 +79,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         runs=parts.runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=guard_model(build_model(settings, parts.clients, parts.clock), switch),
-        endings=parts.build_endings(
-            admissions, most_retrieved_characters=settings.most_retrieved_characters
-        ),
+        endings=parts.build_endings(admissions, most_retrieved_characters=settings.most_retrieved_characters),
         release=f"{settings.equerry_version}+{settings.equerry_commit}",
         find_trace_id=find_trace_id,
         build_tools=build_tool_registry(parts.database, settings, tool_switches),

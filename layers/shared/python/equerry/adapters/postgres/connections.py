@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.errors import database_errors
 from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import OrganisationId
+from equerry.kernel.kinds import value
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -30,13 +32,26 @@ _HEAD_START_S = 2.0
 """A slow statement is ended by the server this long before we would take the server for hung."""
 
 
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolBounds:
+    """What a process takes of the database.
+
+    Attributes:
+        max_size: connections at most; a container serves one request at a time and needs few.
+        checkout_s: how long to wait for one before the request is refused as Unavailable; 2 or more.
+    """
+
+    max_size: int
+    checkout_s: float
+
+
 class PostgresConnections:
     """A pool that opens at first use; safe to share between threads.
 
     Args:
         find_address: called for each new connection, so that a rotated password is picked up.
-        max_size: connections at most; a Lambda container serves one request at a time and needs few.
-        checkout_timeout_s: how long to wait for a connection before the request is refused as Unavailable.
+        bounds: how many connections, and for how long one is waited for; the driver's own unless given.
         silence_s: how long the server may say nothing to a statement before it counts as hung; more than 2.
             With the time to find a connection, well below the 29 s after which API Gateway gives up.
     """
@@ -45,13 +60,11 @@ class PostgresConnections:
         self,
         find_address: Callable[[], DatabaseAddress],
         *,
-        max_size: int = 2,
-        checkout_timeout_s: float = 5.0,
+        bounds: PoolBounds | None = None,
         silence_s: float = 10.0,
     ) -> None:
         self._find_address = find_address
-        self._max_size = max_size
-        self._checkout_timeout_s = checkout_timeout_s
+        self._bounds = bounds
         self._silence_s = silence_s
         self._lock = Lock()
         self._pool: Pool | None = None
@@ -85,6 +98,10 @@ class PostgresConnections:
         with self._begin(("", "", "", "")) as rows:
             yield rows
 
+    def require_address(self) -> None:
+        """Raise what keeps us from knowing where the database is, and as whom to enter it."""
+        self._find_address()
+
     def close(self) -> None:
         """Close every connection; the next transaction opens the pool again."""
         with self._lock:
@@ -115,13 +132,13 @@ class PostgresConnections:
             pool.putconn(connection)
 
     def _find_alive(self, pool: "Pool") -> "PatientConnection":
-        """Return a connection that answers; there are at most `max_size` dead ones to go through.
+        """Return a connection that answers; there are at most as many dead ones as the pool holds.
 
         The pool's own check waits longer and longer after each dead one: after a failover, past the time-out.
         """
         from psycopg import OperationalError
 
-        for _ in range(self._max_size):
+        for _ in range(pool.max_size):
             connection = pool.getconn()
             connection.silence_s = _CHECK_S
             try:
@@ -143,14 +160,8 @@ class PostgresConnections:
                 self._pool = ConnectionPool(
                     connection_class=PatientConnection,
                     kwargs=self._describe,
-                    min_size=0,
-                    max_size=self._max_size,
-                    timeout=self._checkout_timeout_s,
-                    # Gives up as early as whoever waits: a longer back-off would outlast the outage.
-                    reconnect_timeout=self._checkout_timeout_s,
-                    max_idle=300.0,
-                    num_workers=1,
                     open=True,
+                    **(_bound(self._bounds) if self._bounds else {}),
                 )
             return self._pool
 
@@ -165,7 +176,7 @@ class PostgresConnections:
             "user": address.username,
             "password": address.password,
             "sslmode": address.sslmode,
-            "connect_timeout": max(2, int(self._checkout_timeout_s)),
+            **({"connect_timeout": max(2, int(self._bounds.checkout_s))} if self._bounds else {}),
             "application_name": "equerry",
             # A host that is gone, which a writer that sends nothing would not notice.
             "keepalives_idle": 10,
@@ -176,3 +187,15 @@ class PostgresConnections:
             # A proxy pins a session that prepares statements, and a generic plan cannot know the tenant.
             "prepare_threshold": None,
         }
+
+
+def _bound(bounds: PoolBounds) -> dict[str, Any]:
+    return {
+        "min_size": 0,
+        "max_size": bounds.max_size,
+        "timeout": bounds.checkout_s,
+        # Gives up as early as whoever waits: a longer back-off would outlast the outage.
+        "reconnect_timeout": bounds.checkout_s,
+        "max_idle": 300.0,
+        "num_workers": 1,
+    }
