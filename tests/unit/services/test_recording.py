@@ -13,7 +13,7 @@ from equerry.domain.principal import Principal, Scope
 from equerry.domain.records import Incident, RunRecord
 from equerry.domain.steps import FAILED_TEXTS
 from equerry.engine.model import ToolSpec
-from equerry.engine.tool import ToolFailure, ToolOutcome
+from equerry.engine.tool import ToolEffect, ToolFailure, ToolOutcome
 from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.usage import Usage
 from equerry.ports.model import ModelUnavailable
@@ -40,7 +40,7 @@ class Look:
         )
     )
     label: str = "Looking it up"
-    effect: str = "read"
+    effect: ToolEffect = "read"
     spec: ToolSpec = field(
         default_factory=lambda: ToolSpec(
             name="look",
