@@ -103,6 +103,16 @@ def test_a_live_run_beats_while_its_model_is_silent() -> None:
     assert "heartbeat" not in scene.world.types(scene.accepted.run_id)
 
 
+def test_the_interval_of_text_is_the_deployment_s() -> None:
+    scene = Scene(TextDelta("Hm."), heard=lambda _: True)
+    scene.world.limits = replace(scene.world.limits, text_interval_ms=250)
+
+    scene.world.deliver(scene.accepted)
+
+    (publisher,) = scene.publishers
+    assert publisher.text_interval_s == 0.25
+
+
 def test_another_worker_that_is_found_out_in_a_silence_has_the_run_to_itself() -> None:
     def take_over(scene: Scene) -> bool:
         (publisher,) = scene.publishers

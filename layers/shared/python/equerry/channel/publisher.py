@@ -12,8 +12,8 @@ from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Conflict, Unavailable
 from equerry.kernel.identifiers import ConversationId, RunId
 
-TEXT_INTERVAL_S = 0.04
-"""At most one text frame in this time, and none later than this: faster than an eye reads."""
+TEXT_INTERVAL_S = 0.08
+"""At most one text frame in this time, and none later: under the tenth of a second that is felt as a wait."""
 HEARTBEAT_S = 15.0
 """A live run is never silent for longer."""
 MAX_TEXT_CHARS = 8_000

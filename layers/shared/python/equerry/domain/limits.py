@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from json import JSONDecodeError, loads
 
+from equerry.channel.publisher import TEXT_INTERVAL_S
 from equerry.kernel.kinds import result, value
 
 
@@ -27,6 +28,7 @@ class TurnLimits:
         wall_s: seconds that a turn may take, from its first round to its last.
         first_chunk_s: seconds that a model may say nothing before it begins a round.
         inter_chunk_s: seconds that it may say nothing later.
+        text_interval_ms: one text frame in this time at most, and none shown later than this.
     """
 
     message_chars: int = 120_000
@@ -43,6 +45,7 @@ class TurnLimits:
     wall_s: int = 240
     first_chunk_s: int = 120
     inter_chunk_s: int = 60
+    text_interval_ms: int = round(TEXT_INTERVAL_S * 1000)
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -42,6 +42,7 @@ class LimitSettings(ParameterSettings):
     assistant_wall_s: int | None = None
     assistant_first_chunk_s: int | None = None
     assistant_inter_chunk_s: int | None = None
+    assistant_text_interval_ms: int | None = None
 
     @property
     def stated_limits(self) -> dict[str, int]:

@@ -64,7 +64,9 @@ class AnswerService:
         Raises:
             LeaseLost, EnvelopeExists: another worker has the run; nothing more was written.
         """
-        narrator = self.endings.open_narrator(run, pulse.lease)
+        narrator = self.endings.open_narrator(
+            run, pulse.lease, text_interval_s=self.limits.text_interval_ms / 1000
+        )
         try:
             with self.keep_time(narrator.publisher):
                 ending = self._play(run, pulse, narrator)

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass, field
 
 from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
-from equerry.channel.publisher import Publisher
+from equerry.channel.publisher import TEXT_INTERVAL_S, Publisher
 from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
@@ -66,7 +66,7 @@ class EndingService:
     clock: Clock
     most_retrieved_characters: int = MOST_CHARACTERS
 
-    def open_narrator(self, run: Run, lease: Lease) -> Narrator:
+    def open_narrator(self, run: Run, lease: Lease, *, text_interval_s: float = TEXT_INTERVAL_S) -> Narrator:
         """Return what tells the run's story, from where its log ends."""
         last = self.log.find_last(run.run_id)
         publisher = Publisher(
@@ -75,6 +75,7 @@ class EndingService:
             broadcaster=self.delivery.build_broadcaster(lease.scope),
             clock=self.clock,
             last_seq=last.seq if last else 0,
+            text_interval_s=text_interval_s,
         )
         return Narrator(
             publisher=publisher,
