@@ -9,6 +9,7 @@ from equerry.engine.model import (
     ModelEvent,
     ModelRequest,
     Prompt,
+    ReasoningLevel,
     RoundEnd,
     StillWorking,
     TextDelta,
@@ -41,6 +42,9 @@ def ask(
     deadline_s: float = 60.0,
     stable: str = "You answer out of documents.",
     dynamic: str = "",
+    attempts: int = 4,
+    forced_tool: str | None = None,
+    reasoning: ReasoningLevel | None = None,
 ) -> ModelRequest:
     """A round that answers `question`, after `thread` if there is one."""
     return ModelRequest(
@@ -50,6 +54,9 @@ def ask(
         tools_allowed=tools_allowed,
         max_output_tokens=max_output_tokens,
         deadline_s=deadline_s,
+        attempts=attempts,
+        forced_tool=forced_tool,
+        reasoning=reasoning,
     )
 
 

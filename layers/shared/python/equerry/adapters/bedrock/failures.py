@@ -12,6 +12,9 @@ from botocore.exceptions import (
     NoCredentialsError,
     PartialCredentialsError,
 )
+from botocore.exceptions import (
+    ConnectionError as Unreachable,
+)
 from urllib3.exceptions import HTTPError
 
 from equerry.adapters.rounds.failures import (
@@ -26,7 +29,7 @@ from equerry.adapters.rounds.failures import (
 from equerry.ports.model import FailureCause
 
 # What botocore and, while a stream is read, the library below it let through.
-TRANSPORT_ERRORS = (HTTPClientError, HTTPError, OSError)
+TRANSPORT_ERRORS = (Unreachable, HTTPClientError, HTTPError, OSError)
 FRAMING_ERRORS = (ParserError,)
 CREDENTIAL_ERRORS = (NoCredentialsError, PartialCredentialsError)
 

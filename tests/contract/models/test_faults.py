@@ -1,0 +1,462 @@
+"""Every provider's adapter against its strict server: every fault a typed outcome, every request legal."""
+
+import base64
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+
+import pytest
+from equerry.adapters.rounds.attempt import Timeouts
+from equerry.adapters.rounds.driver import DrivenModelAdapter
+from equerry.adapters.rounds.retrying import RetryPolicy
+from equerry.engine.messages import DocumentBlock, ImageBlock, Message, OpaqueBlock, TextBlock
+from equerry.engine.model import (
+    ModelEvent,
+    ModelRequest,
+    OpaqueState,
+    ReasoningLevel,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallReady,
+)
+from equerry.engine.thread import Thread
+from equerry.kernel.errors import EquerryError
+from equerry.kernel.usage import Usage
+from equerry.ports.model import (
+    InputUnsupported,
+    ModelCancelled,
+    ModelRejected,
+    ModelUnavailable,
+    ModelUnusable,
+)
+
+from tests.contract.models.requests import SEARCH, ask, collect, end_of, news, resolve, text_of
+from tests.contract.models.subjects import KITS, Kit, throttle
+from tests.strict.replies import Drop, Failure, Finish, Hang, Item, Raw, Reply, Stall, Stream
+from tests.strict.server import StrictServer
+
+SECRET_WORDS = "the merger is on Friday"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQDqF8XgAAAAAElFTkSuQmCC"
+)
+
+
+@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
+def kit(request: pytest.FixtureRequest) -> Kit:
+    found: Kit = request.param
+    return found
+
+
+@pytest.fixture
+def server(kit: Kit) -> Iterator[StrictServer]:
+    with kit.serve() as running:
+        yield running
+
+
+@pytest.fixture
+def model(kit: Kit, server: StrictServer) -> Iterator[DrivenModelAdapter]:
+    with kit.connect(server) as adapter:
+        yield adapter
+
+
+def calls(events: list[ModelEvent]) -> list[dict[str, object]]:
+    return [dict(event.call.arguments) for event in events if isinstance(event, ToolCallReady)]
+
+
+def next_round(request: ModelRequest, events: list[ModelEvent], content: str) -> ModelRequest:
+    """As the loop would go on, the provider's own state kept in its place."""
+    blocks = [
+        event.block if isinstance(event, OpaqueState) else event.call
+        for event in events
+        if isinstance(event, OpaqueState | ToolCallReady)
+    ]
+    results = resolve(request, events, content).thread.messages[-1]
+    return ask("", thread=Thread((*request.thread.answer(*blocks).messages, results)))
+
+
+def list_faults(kit: Kit) -> dict[str, Reply]:
+    started = kit.answer[: kit.half - 1]
+    return {
+        **kit.failures,
+        "no reply": Drop(),
+        "no body": Stream((Drop(),)),
+        "an overload in the stream": Stream((*started, kit.in_band)),
+        "an end without an end": Stream((*started, Finish())),
+        "bytes that are no event": Stream((Raw(b"event: x\ndata: {oops\n\n" * 9),)),
+    }
+
+
+FAULTS = [(kit, fault) for kit in KITS for fault in list_faults(kit)]
+
+
+@pytest.mark.parametrize(("kit", "fault"), FAULTS, ids=lambda each: getattr(each, "name", each))
+@pytest.mark.req("F-GATE-03", "F-ROUTE-06")
+def test_a_failure_before_the_first_word_is_tried_again(kit: Kit, fault: str) -> None:
+    with kit.serve() as server, kit.connect(server) as model:
+        server.play(list_faults(kit)[fault], kit.answer)
+
+        assert text_of(collect(model, ask())) == "Widgets are painted."
+
+
+def list_breaks(kit: Kit) -> dict[str, Item]:
+    return {
+        "a dead socket": Drop(),
+        "an end without an end": Finish(),
+        "an overload in the stream": kit.in_band,
+        "bytes that are no event": Raw(b"event: x\ndata: {oops\n\n" * 9),
+        "silence": Stall(1.0),
+    }
+
+
+BREAKS = [(kit, fault) for kit in KITS for fault in list_breaks(kit)]
+
+
+@pytest.mark.parametrize(("kit", "fault"), BREAKS, ids=lambda each: getattr(each, "name", each))
+@pytest.mark.req("F-GATE-03")
+def test_a_failure_after_the_first_word_is_raised_and_nothing_is_asked_again(kit: Kit, fault: str) -> None:
+    with (
+        kit.serve() as server,
+        kit.connect(server, timeouts=Timeouts(connect=1, idle=0.3, first_event=1)) as model,
+    ):
+        server.play((*kit.answer[: kit.half], list_breaks(kit)[fault]), kit.answer)
+        stream = news(model.stream(ask()))
+
+        assert next(stream) == TextDelta("Widgets ")
+        with pytest.raises(ModelUnavailable):
+            next(stream)
+
+    assert len(server.requests) == 1
+
+
+REFUSALS = [
+    (kit, elsewhere, refusal)
+    for kit in KITS
+    for elsewhere, refusals in kit.refusals.items()
+    for refusal in refusals
+]
+
+
+@pytest.mark.parametrize(
+    ("kit", "elsewhere", "refusal"), REFUSALS, ids=lambda each: getattr(each, "name", "")
+)
+@pytest.mark.req("F-GATE-03")
+def test_what_repeating_cannot_change_is_not_repeated(kit: Kit, refusal: Reply, *, elsewhere: bool) -> None:
+    with kit.serve() as server, kit.connect(server) as model:
+        server.play(refusal, kit.answer)
+
+        with pytest.raises(ModelRejected) as caught:
+            collect(model, ask())
+
+    assert isinstance(caught.value, ModelUnusable) is elsewhere
+    assert len(server.requests) == 1
+
+
+def test_a_wrong_key_makes_the_model_unusable_and_is_in_no_error(kit: Kit, server: StrictServer) -> None:
+    with kit.connect(server, key="mistyped-key") as model, pytest.raises(ModelUnusable) as caught:
+        collect(model, ask())
+
+    assert "mistyped-key" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_four_attempts_are_made_and_told(kit: Kit, server: StrictServer) -> None:
+    server.play(*[kit.failures["overloaded"]] * 9)
+
+    with (
+        kit.connect(server, retries=RetryPolicy(first_wait_s=0.01, least_useful_s=0)) as model,
+        pytest.raises(ModelUnavailable) as caught,
+    ):
+        collect(model, ask())
+
+    assert len(server.requests) == caught.value.attempts == 4
+
+
+def test_a_request_may_allow_fewer_attempts(kit: Kit, server: StrictServer) -> None:
+    server.play(*[kit.failures["overloaded"]] * 9)
+
+    with kit.connect(server) as model, pytest.raises(ModelUnavailable):
+        collect(model, ask(attempts=1))
+
+    assert len(server.requests) == 1
+
+
+def test_a_failure_is_told_by_its_cause(kit: Kit, server: StrictServer, model: DrivenModelAdapter) -> None:
+    for cause, failure in kit.failures.items():
+        server.play(failure)
+
+        with pytest.raises(ModelUnavailable) as caught:
+            collect(model, ask(attempts=1))
+
+        assert caught.value.cause == cause
+
+
+def test_retry_after_is_obeyed_where_it_fits_the_deadline(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(throttle(kit, retry_after="0.4"), kit.answer)
+
+    began = time.monotonic()
+    collect(model, ask())
+
+    assert time.monotonic() - began >= 0.4
+
+
+def test_retry_after_beyond_the_deadline_ends_the_round_at_once(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(throttle(kit, retry_after="90"), kit.answer)
+
+    with pytest.raises(ModelUnavailable) as caught:
+        collect(model, ask(deadline_s=30))
+
+    assert len(server.requests) == 1
+    assert caught.value.retry_after_s == 90
+
+
+LATE: dict[str, Item | Reply] = {
+    "signs of life": Stall(20, pings=True),
+    "silence": Stall(20),
+    "no reply at all": Hang(20),
+}
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_the_deadline_ends_a_round_whatever_the_provider_does(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter, late: str
+) -> None:
+    fault = LATE[late]
+    server.play(fault if isinstance(fault, Hang) else (*kit.answer[: kit.half], fault))  # type: ignore[arg-type]  # a Stall
+
+    with pytest.raises(ModelUnavailable, match="deadline") as caught:
+        collect(model, ask(deadline_s=0.4))
+
+    assert caught.value.cause == "timeout"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("late", ["silence", "no reply at all"])
+def test_a_cancellation_ends_a_round_that_waits(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter, late: str
+) -> None:
+    fault = LATE[late]
+    server.play(fault if isinstance(fault, Hang) else (*kit.answer[: kit.half], fault))  # type: ignore[arg-type]  # a Stall
+    request = ask()
+    threading.Timer(0.2, request.cancellation.cancel).start()
+
+    with pytest.raises(ModelCancelled):
+        collect(model, request)
+
+
+def test_a_cancelled_stream_is_closed_at_the_provider(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play((*kit.answer[: kit.half], Stall(20)))
+    request = ask()
+    stream = news(model.stream(request))
+    next(stream)
+
+    request.cancellation.cancel()
+
+    with pytest.raises(ModelCancelled):
+        next(stream)
+    assert server.hung_up.wait(2)
+
+
+def test_a_cancelled_round_is_not_begun(server: StrictServer, model: DrivenModelAdapter) -> None:
+    request = ask()
+    request.cancellation.cancel()
+
+    with pytest.raises(ModelCancelled):
+        collect(model, request)
+
+    assert server.requests == []
+
+
+def test_a_cancellation_ends_the_wait_for_another_attempt(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(throttle(kit, retry_after="20"), kit.answer)
+    request = ask()
+    threading.Timer(0.3, request.cancellation.cancel).start()
+
+    with pytest.raises(ModelCancelled):
+        collect(model, request)
+
+    assert len(server.requests) == 1
+
+
+def test_no_connection_is_unavailable(kit: Kit, server: StrictServer) -> None:
+    with kit.connect(server) as model:
+        server.shutdown()
+        server.server_close()
+
+        with pytest.raises(ModelUnavailable, match="connection") as caught:
+            collect(model, ask(deadline_s=1))
+
+    assert caught.value.cause == "connection"
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_neither_key_nor_prompt_is_in_what_is_raised(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter, *, broken: bool
+) -> None:
+    refusal = kit.refusals[False][0]
+    assert isinstance(refusal, Failure)
+    server.play(Drop() if broken else Failure(refusal.status, refusal.kind, message=SECRET_WORDS))
+
+    with pytest.raises(EquerryError) as caught:
+        collect(model, ask(SECRET_WORDS, attempts=1))
+
+    told = "".join(traceback.format_exception(caught.value))
+    assert kit.key not in told
+    assert SECRET_WORDS not in told
+
+
+@pytest.mark.parametrize("fault", ["cut_off", "whole_but_cut_off"])
+@pytest.mark.req("F-GATE-03")
+def test_a_tool_call_of_a_truncated_round_is_never_handed_over(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter, fault: str
+) -> None:
+    server.play(getattr(kit, fault))
+
+    events = collect(model, ask())
+
+    assert calls(events) == []
+    assert (text_of(events), end_of(events).stop) == ("Let me look.", "max_tokens")
+
+
+@pytest.mark.req("F-GATE-03")
+def test_a_tool_call_with_unusable_arguments_makes_the_round_malformed(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.unusable)
+
+    events = collect(model, ask())
+
+    assert calls(events) == []
+    assert end_of(events).stop == "malformed"
+
+
+@pytest.mark.req("F-GATE-03")
+def test_a_tool_call_of_a_filtered_round_is_never_handed_over(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.filtered)
+
+    events = collect(model, ask())
+
+    assert calls(events) == []
+    assert end_of(events).stop in ("filtered", "refusal")
+
+
+@pytest.mark.req("F-GATE-05")
+def test_the_same_round_costs_the_same_whoever_counts(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.call)
+
+    usage = end_of(collect(model, ask())).usage
+
+    assert usage == Usage(
+        input_tokens=331,
+        output_tokens=42,
+        cached_input_tokens=300,
+        cache_write_tokens=20,
+        reasoning_tokens=usage.reasoning_tokens,
+    )
+    assert usage.reasoning_tokens in (0, 7)
+
+
+def test_thoughts_are_shown_apart_and_sent_back_as_they_came(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.call, kit.answer)
+    request = ask()
+
+    events = collect(model, request)
+    answered = collect(model, next_round(request, events, "Widgets are painted."))
+
+    assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["Let me see."]
+    assert text_of(events) == ""
+    assert len([event for event in events if isinstance(event, OpaqueState)]) == 1
+    assert text_of(answered) == "Widgets are painted."
+    assert server.violations == []
+
+
+def test_a_message_of_another_providers_thoughts_alone_leaves_the_thread_legal(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.answer)
+    foreign = OpaqueBlock(provider="another", payload="{}")
+    thread = Thread().say("Hello").answer(foreign).say("Are you there?")
+
+    collect(model, ask(thread=thread))
+
+    assert server.violations == []
+
+
+@pytest.mark.parametrize("reasoning", [None, "medium"])
+def test_one_tool_can_be_forced_with_and_without_reasoning(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter, reasoning: ReasoningLevel | None
+) -> None:
+    server.play(kit.call)
+
+    events = collect(model, ask(forced_tool=SEARCH.name, reasoning=reasoning))
+
+    assert calls(events) == [{"query": "widgets"}]
+    assert server.violations == []
+
+
+def test_a_level_of_reasoning_is_legal(kit: Kit, server: StrictServer, model: DrivenModelAdapter) -> None:
+    server.play(kit.answer)
+
+    collect(model, ask(reasoning="high"))
+
+    assert server.violations == []
+
+
+def test_pictures_stand_before_the_words_they_belong_to(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.answer)
+    picture = ImageBlock(media_type="image/png", content=PNG)
+    said = (TextBlock("Image 1: a widget"), picture, TextBlock("What is this?"))
+
+    collect(model, ask("", thread=Thread((Message("user", said),))))
+
+    assert server.violations == []
+    sent = str(server.requests[0])
+    places = [sent.index(part) for part in ("Image 1", base64.b64encode(PNG).decode(), "What is")]
+    assert places == sorted(places)
+
+
+def test_a_document_is_read_or_refused_before_anything_is_sent(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.answer)
+    document = DocumentBlock(url="https://bucket.test/plan.pdf?X-Amz-Signature=s3cret", title="Plan")
+    request = ask("", thread=Thread((Message("user", (document, TextBlock("What is this?"))),)))
+
+    if kit.reads_documents:
+        collect(model, request)
+        assert server.violations == []
+        return
+    with pytest.raises(InputUnsupported) as caught:
+        collect(model, request)
+    assert caught.value.code == "documents_unsupported"
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+    assert server.requests == []
+
+
+def test_results_come_first_in_their_message_whatever_was_said_with_them(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(kit.call, kit.answer)
+    request = ask()
+    answered = next_round(request, collect(model, request), "Nothing.")
+    (*before, results) = answered.thread.messages
+    mixed = Message("user", (TextBlock("Hurry."), *results.blocks))
+
+    collect(model, ask("", thread=Thread((*before, mixed))))
+
+    assert server.violations == []
