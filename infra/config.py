@@ -143,6 +143,7 @@ class StageConfig:
     production: bool
     retrieval_backend: Literal["postgres"]
     allowed_origins: tuple[str, ...]
+    intent_tier: str
     runtime: RuntimeConfig
     database: AuroraDatabase | DatabaseAddress
     auth: AuthConfig

@@ -54,6 +54,12 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         allowed_origins=root.texts(
             "allowed_origins", pattern=r"https?://[^/\s*]+", meaning="origins such as https://app.example.com"
         ),
+        intent_tier=root.text(
+            "intent_tier",
+            pattern=r"words|off|[A-Za-z_][\w.]*:[A-Za-z_]\w*",
+            meaning="words, off, or package.module:callable",
+            default="words",
+        ),
         runtime=_runtime(root.table("runtime")),
         database=_database(root, local=local),
         auth=_auth(root.table("auth"), local=local),

@@ -88,6 +88,7 @@ class Turns(Construct):
                 websocket_url=at.sockets.url,
                 websocket_endpoint=at.sockets.endpoint,
                 profiles_path=f"{config.data_path}/profiles",
+                intent_tier=config.intent_tier,
                 organisations_unlisted_enabled=config.auth.organisations == "all",
                 billing_entitlements_table=config.billing.entitlements_table if config.billing else None,
                 **self._switches.variables,
