@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
+from equerry.adapters.postgres.records import PostgresRunRecordAdapter
 from equerry.adapters.postgres.retention import PostgresRetentionAdapter
 from equerry.adapters.postgres.roles import PLATFORM
 from equerry.adapters.postgres.runs import PostgresRunAdapter
@@ -21,6 +22,7 @@ from equerry.domain.principal import Scope
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, MessageId, RunId
 from equerry.kernel.usage import Usage
+from equerry.ports.records import RunRecordPort
 from equerry.ports.retention import RetentionPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 from psycopg.errors import InsufficientPrivilege
@@ -37,6 +39,7 @@ from tests.fakes.documents import (
     MemoryPassageAdapter,
     MemoryVectorStoreAdapter,
 )
+from tests.fakes.records import MemoryRunRecordAdapter
 from tests.fakes.retention import MemoryRetentionAdapter
 from tests.fakes.transcripts import (
     MemoryRunAdapter,
@@ -55,6 +58,7 @@ class Store:
     retention: RetentionPort
     transcripts: TranscriptPort
     runs: RunPort
+    records: RunRecordPort
     library: Library
     connections: PostgresConnections | None = None
 
@@ -67,6 +71,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
             MemoryRetentionAdapter(said, held),
             MemoryTranscriptAdapter(said),
             MemoryRunAdapter(said),
+            MemoryRunRecordAdapter(said),
             Library(
                 MemoryDocumentAdapter(held),
                 MemoryVectorStoreAdapter(held),
@@ -82,6 +87,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         PostgresRetentionAdapter(platform),
         PostgresTranscriptAdapter(runtime),
         PostgresRunAdapter(runtime),
+        PostgresRunRecordAdapter(runtime),
         Library(
             PostgresDocumentAdapter(runtime),
             PostgresVectorStoreAdapter(runtime),
@@ -185,6 +191,22 @@ def test_the_audit_outlives_the_conversation(store: Store) -> None:
     with store.connections.transaction(ADA) as rows:
         kept = rows.execute("SELECT tool FROM assistant_actions").fetchall()
     assert kept == [{"tool": "search_docs"}]
+
+
+@pytest.mark.req("A-RETN-03", "A-DATA-05")
+def test_audit_and_usage_go_when_their_own_time_is_over_in_bounded_batches(store: Store) -> None:
+    for number in range(3):
+        converse(store, number, at=NOON + timedelta(minutes=number))
+    converse(store, 9, at=NOON + timedelta(days=2))
+    later = NOON + timedelta(days=1)
+
+    removed = [store.retention.delete_accounts(older_than=later, limit=4) for _ in range(3)]
+
+    assert removed == [4, 2, 0]
+    record = store.records.fetch_record(ADA, RunId("00000000-0000-0000-0001-000000000009"))
+    assert record.usage is not None
+    gone = store.records.fetch_record(ADA, RunId("00000000-0000-0000-0001-000000000000"))
+    assert gone.usage is None
 
 
 @pytest.mark.req("A-RETN-01", "A-DATA-05")

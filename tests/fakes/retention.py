@@ -30,6 +30,16 @@ class MemoryRetentionAdapter:
                 store.steps.pop(run_id, None)
         return len(old)
 
+    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+        store = self.transcripts
+        actions = [key for key, (_, row) in store.audit.items() if row.at < older_than][:limit]
+        used = [key for key, (_, _, at) in store.usages.items() if at < older_than][: limit - len(actions)]
+        for place in actions:
+            del store.audit[place]
+        for run_id in used:
+            del store.usages[run_id]
+        return len(actions) + len(used)
+
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
         old = [
             (kept, stored)

@@ -12,9 +12,9 @@ from tests.fakes.metrics import MemoryMetricAdapter
 class Backlog:
     """A store with so many rows past their time; every batch takes a second."""
 
-    def __init__(self, clock: FixedClock, *, conversations: int, passages: int) -> None:
+    def __init__(self, clock: FixedClock, *, conversations: int, passages: int, accounts: int = 0) -> None:
         self._clock = clock
-        self._left = {"conversations": conversations, "passages": passages}
+        self._left = {"conversations": conversations, "passages": passages, "accounts": accounts}
         self.asked: list[tuple[str, datetime, int]] = []
         self.metrics = MemoryMetricAdapter()
 
@@ -24,6 +24,9 @@ class Backlog:
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
         return self._take("passages", superseded_before, limit)
 
+    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+        return self._take("accounts", older_than, limit)
+
     def _take(self, what: str, before: datetime, limit: int) -> int:
         self.asked.append((what, before, limit))
         self._clock.advance(1)
@@ -32,9 +35,11 @@ class Backlog:
         return taken
 
 
-def sweep(conversations: int, passages: int, time_s: float = 600) -> tuple[SweepReport, Backlog]:
+def sweep(
+    conversations: int, passages: int, accounts: int = 0, *, time_s: float = 600
+) -> tuple[SweepReport, Backlog]:
     clock = FixedClock()
-    backlog = Backlog(clock, conversations=conversations, passages=passages)
+    backlog = Backlog(clock, conversations=conversations, passages=passages, accounts=accounts)
     service = RetentionService(
         retention=backlog,
         metrics=backlog.metrics,
@@ -47,26 +52,29 @@ def sweep(conversations: int, passages: int, time_s: float = 600) -> tuple[Sweep
 
 
 def test_everything_past_its_time_goes_in_batches() -> None:
-    report, backlog = sweep(2 * BATCH + 1, 3)
+    report, backlog = sweep(2 * BATCH + 1, 3, 4)
 
-    assert report == SweepReport(conversations=2 * BATCH + 1, superseded_passages=3, finished=True)
+    assert report == SweepReport(
+        conversations=2 * BATCH + 1, superseded_passages=3, accounts=4, finished=True
+    )
     assert {limit for _, _, limit in backlog.asked} == {BATCH}
     assert {what: before for what, before, _ in backlog.asked} == {
         "conversations": NOON - timedelta(days=365),
         "passages": NOON - timedelta(days=30),
+        "accounts": NOON - timedelta(days=730),
     }
 
 
 def test_a_sweep_that_runs_out_of_time_says_so_and_leaves_the_rest() -> None:
     report, _ = sweep(10 * BATCH, 5, time_s=3)
 
-    assert report == SweepReport(conversations=3 * BATCH, superseded_passages=0, finished=False)
+    assert report == SweepReport(conversations=3 * BATCH, superseded_passages=0, accounts=0, finished=False)
 
 
 def test_a_second_sweep_finds_nothing() -> None:
     report, _ = sweep(0, 0)
 
-    assert report == SweepReport(conversations=0, superseded_passages=0, finished=True)
+    assert report == SweepReport(conversations=0, superseded_passages=0, accounts=0, finished=True)
 
 
 @pytest.mark.req("A-MET-16")

@@ -11,6 +11,10 @@ class RetentionPort(Protocol):
         """Remove conversations, with all that hangs on them, that nobody touched since then."""
         ...
 
+    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+        """Remove what is kept of actions and of usage, which outlive their conversation, from before then."""
+        ...
+
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
         """Remove passages that a newer version replaced before then."""
         ...

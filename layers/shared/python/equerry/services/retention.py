@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from equerry.domain.activity import RETENTION_DAYS
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import result
 from equerry.ports.metrics import MetricPort
@@ -23,14 +24,18 @@ class SweepReport:
 
     conversations: int
     superseded_passages: int
+    accounts: int
     finished: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionService:
-    """Removes conversations nobody has touched and passages that newer versions replaced.
+    """Removes conversations nobody has touched, passages that newer versions replaced, and old accounts.
+
+    With a conversation go its messages, runs, records and steps; the audit and the usage have their own time.
 
     Attributes:
+        account_days: how long the audit and the usage are kept.
         time_s: how long one sweep may take; the next goes on where it stopped.
     """
 
@@ -39,6 +44,7 @@ class RetentionService:
     clock: Clock
     conversation_days: int
     superseded_days: int
+    account_days: int = RETENTION_DAYS
     time_s: float
 
     def sweep(self) -> SweepReport:
@@ -53,17 +59,23 @@ class RetentionService:
             lambda: self.retention.delete_superseded_passages(superseded_before=superseded, limit=BATCH),
             deadline_s,
         )
+        accounted = now - timedelta(days=self.account_days)
+        accounts, all_accounts = self._drain(
+            lambda: self.retention.delete_accounts(older_than=accounted, limit=BATCH), deadline_s
+        )
         report = SweepReport(
             conversations=conversations,
             superseded_passages=passages,
-            finished=all_conversations and all_passages,
+            accounts=accounts,
+            finished=all_conversations and all_passages and all_accounts,
         )
-        self.metrics.record({"RetentionPurged": conversations + passages})
+        self.metrics.record({"RetentionPurged": conversations + passages + accounts})
         logger.info(
             "retention_swept",
             extra={
                 "conversations": conversations,
                 "superseded_passages": passages,
+                "accounts": accounts,
                 "finished": report.finished,
             },
         )

@@ -19,6 +19,18 @@ DELETE FROM assistant_passages WHERE passage_id IN (
 )
 """
 
+_ACTIONS = """
+DELETE FROM assistant_actions WHERE (run_id, position) IN (
+    SELECT run_id, position FROM assistant_actions
+    WHERE created_at < %(before)s ORDER BY created_at LIMIT %(limit)s
+)
+"""
+_USAGE = """
+DELETE FROM assistant_usage WHERE run_id IN (
+    SELECT run_id FROM assistant_usage WHERE at < %(before)s ORDER BY at LIMIT %(limit)s
+)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresRetentionAdapter:
@@ -29,6 +41,11 @@ class PostgresRetentionAdapter:
     def delete_conversations(self, *, unchanged_since: datetime, limit: int) -> int:
         """See RetentionPort."""
         return self._delete(_CONVERSATIONS, unchanged_since, limit)
+
+    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+        """See RetentionPort."""
+        actions = self._delete(_ACTIONS, older_than, limit)
+        return actions + (self._delete(_USAGE, older_than, limit - actions) if actions < limit else 0)
 
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
         """See RetentionPort."""
