@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
+    from mypy_boto3_ssm import SSMClient
 
 CREDENTIAL = "test"
 INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -81,6 +82,11 @@ class Session:
     def functions(self) -> "LambdaClient":
         """Functions."""
         return self._session.client("lambda", **self._options)
+
+    @property
+    def ssm(self) -> "SSMClient":
+        """Parameters."""
+        return self._session.client("ssm", **self._options)
 
     @property
     def s3(self) -> "S3Client":

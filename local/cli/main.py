@@ -16,8 +16,10 @@ from local.cli.api import Api, find_target
 from local.cli.asking import GOOD_ENDS, Asker
 from local.cli.indexing import Indexer, Outcome
 from local.cli.inputs import require_conversation, require_corpus, require_text
+from local.cli.release_commands import release_app
 from local.cli.run_commands import run_app
 from local.cli.stack_commands import stack_app
+from local.cli.switch_commands import switch_app
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
 from local.places import Places
@@ -42,6 +44,8 @@ class _Group(TyperGroup):
 
 app = typer.Typer(cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 app.add_typer(stack_app, name="local")
+app.add_typer(switch_app, name="switch")
+app.add_typer(release_app, name="release")
 app.add_typer(run_app, name="run")
 
 UserOption = Annotated[str, typer.Option(help="A demo user of the local stack (local/users.toml).")]

@@ -19,7 +19,7 @@ from equerry.services.answering import BuildTools
 from equerry.services.retrieval import RetrievalService
 from equerry.services.switching import ToolSwitchService
 
-_PACKS = {"search_docs": "docs", "lookup_docs": "docs"}
+PACKS = {"search_docs": "docs", "lookup_docs": "docs"}
 """Which folder of `equerry.packs` each tool comes from."""
 
 
@@ -32,7 +32,7 @@ class ToolSettings(Protocol):
 
 def derive_pack(tool: str) -> str:
     """Return the name of the pack that a tool comes in; blank for no tool of ours."""
-    return _PACKS.get(tool, "")
+    return PACKS.get(tool, "")
 
 
 def build_tool_registry(
