@@ -17,6 +17,9 @@ ONE_PATH = {
     "append_turn": {"equerry.services.turns"},
     "enqueue_run": {"equerry.services.turns"},
     "RunLoop": {"equerry.services.answering"},
+    "ToolRunner": {"equerry.engine.run_loop"},
+    "find_tool": {"equerry.engine.tool_calls"},
+    "BuildTools": {"equerry.services.answering", "equerry.runtime.tools"},
     "compose_prompt": {"equerry.services.answering"},
     "AnswerService": {"equerry.services.runs", "equerry.runtime.worker"},
 }

@@ -162,7 +162,7 @@ class RunLoop:
         consumer(_tell_end(played, progress.rounds))
         if stop:
             return stop
-        if played.end is None:
+        if played.end is None or played.end.stop == "malformed":
             raise RoundUnusable
         if not played.calls:
             return _STOP_OF[played.end.stop]
@@ -253,7 +253,7 @@ class RunLoop:
         return runner.stop
 
 
-_STOP_OF: dict[RoundStop, LoopStop] = {
+_STOP_OF: dict[RoundStop, LoopStop] = {  # a malformed round is a failure
     "end_turn": "end_turn",
     "tool_use": "end_turn",  # it announced calls and made none
     "max_tokens": "max_tokens",
