@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -13,22 +13,27 @@ from equerry.adapters.aws.leases import DynamoLeaseAdapter
 from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.runs import PostgresRunAdapter
+from equerry.adapters.postgres.search import PostgresLexicalIndexAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.domain.conversations import Conversation
+from equerry.domain.fast_path import FastPath
 from equerry.domain.leases import TurnInProgress
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
 from equerry.domain.rates import RateLimited
 from equerry.domain.tenancy import Tenancy
 from equerry.kernel.errors import EquerryError, NotFound
-from equerry.kernel.identifiers import ConversationId
+from equerry.kernel.identifiers import ConversationId, CorpusId
 from equerry.services.admission import AdmissionService
+from equerry.services.intents import WordIntentService
 from equerry.services.stopping import StoppingService
 from equerry.services.turns import TurnService
 
 from tests.contract.aws_backends import create_table, new_identifier, new_name, start_aws
 from tests.contract.databases import Database, build_scope, new_organisation
-from tests.unit.services.world import World
+from tests.fakes.catalogues import MemoryCatalogueAdapter
+from tests.fakes.profiles import MemoryProfileAdapter
+from tests.unit.services.world import PROFILE, World
 
 if TYPE_CHECKING:
     from equerry.adapters.postgres.connections import Rows
@@ -204,3 +209,26 @@ def test_a_conversation_that_is_taken_is_refused_after_two_reads_more(entry: Ent
     assert not set(entry.calls) & set(WRITES)
     assert entry.calls == ["BatchGetItem", "GetItem"]
     assert set(entry.statements) == {"SELECT"}
+
+
+def test_a_fast_path_that_has_no_answer_adds_a_row_and_for_a_how_to_question_one_search(entry: Entry) -> None:
+    ada = build_scope(new_organisation())
+    fast_path = FastPath(catalogue="pages", help=(CorpusId("help"),))
+    words = WordIntentService(
+        catalogues=MemoryCatalogueAdapter(), words=PostgresLexicalIndexAdapter(entry.transcripts.connections)
+    )
+    turns = replace(
+        entry.turns,
+        profiles=MemoryProfileAdapter(replace(PROFILE, fast_path=fast_path)),
+        fast_path=replace(entry.world.fast_path, words=words),
+    )
+
+    conversation = entry.open(ada)
+    turns.submit(ada, conversation, "Which rate is cheapest?")
+    assert entry.calls == ["BatchGetItem", "TransactWriteItems", "SendMessage"]
+    assert [len(statements) for statements in entry.transactions] == [5]
+
+    conversation = entry.open(ada)
+    turns.submit(ada, conversation, "How do I import rates?")
+    assert entry.calls == ["BatchGetItem", "TransactWriteItems", "SendMessage"]
+    assert [len(statements) for statements in entry.transactions] == [5, 1]
