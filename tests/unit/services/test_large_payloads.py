@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from equerry.channel.events import Done, Event, UiAction
-from equerry.channel.publisher import Publisher
 from equerry.kernel.errors import TooLarge, Unavailable
 from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
 from equerry.kernel.usage import Usage
@@ -39,12 +38,7 @@ class Scene:
         self.run: RunId = self.world.submit(self.conversation).run_id
         self.reader: ConnectionId = self.world.connect("reader")
         self.world.sockets.subscribe(self.reader, self.conversation, run_id=self.run, after=0)
-        self.publisher = Publisher(
-            run_id=self.run,
-            conversation_id=self.conversation,
-            broadcaster=self.world.delivery.build_broadcaster(ADA),
-            clock=self.world.clock,
-        )
+        self.publisher = self.world.build_publisher(self.run, self.conversation)
 
     def publish(self, event: Event) -> dict[str, Any]:
         self.publisher.publish(event)
@@ -130,12 +124,7 @@ def test_two_workers_on_one_run_do_not_change_what_the_other_refers_to(scene: Sc
     ours, theirs = "a" * MAX_FRAME_BYTES, "b" * MAX_FRAME_BYTES
     frame = scene.publish(navigate(ours))
     scene.world.log.forget(scene.run, 1)
-    Publisher(
-        run_id=scene.run,
-        conversation_id=scene.conversation,
-        broadcaster=scene.world.delivery.build_broadcaster(ADA),
-        clock=scene.world.clock,
-    ).publish(navigate(theirs))
+    scene.world.build_publisher(scene.run, scene.conversation).publish(navigate(theirs))
 
     key = ArtifactKey.of(ADA, scene.conversation, frame["payloadRef"]["artifactId"])
     assert json.loads(scene.world.artifacts.fetch_artifact(key))["text"] == ours

@@ -1,13 +1,39 @@
 """A reader gets every envelope in order, whenever it comes and however often it returns."""
 
+from datetime import datetime
+
 import pytest
-from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ConnectionId
+from equerry.channel.events import Step
+from equerry.channel.report import DeliveryReport
+from equerry.kernel.errors import NotFound, Unavailable
+from equerry.kernel.identifiers import ConnectionId, ConversationId
 from equerry.ports.delivery import TicketRefused
 from equerry.services.subscriptions import TICKET_S, TicketService, TokenExpired
 from equerry.surfaces.websocket.dispatch import receive_frame
 
-from tests.unit.services.world import EVE, World
+from tests.fakes.delivery import MemoryChannelAdapter, MemoryConnectionAdapter
+from tests.fakes.records import MemoryRunRecordAdapter
+from tests.unit.services.world import ADA, EVE, World
+
+
+class FlakyChannelAdapter(MemoryChannelAdapter):
+    """Some sockets take nothing, and are open all the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flaky: set[ConnectionId] = set()
+
+    def send(self, connection_id: ConnectionId, frame: str) -> None:
+        if connection_id in self.flaky:
+            raise Unavailable("the socket is busy")
+        super().send(connection_id, frame)
+
+
+class LostConnectionAdapter(MemoryConnectionAdapter):
+    """Cannot say who listens."""
+
+    def list_subscribers(self, conversation_id: ConversationId, *, now: datetime) -> tuple[ConnectionId, ...]:
+        raise Unavailable("the table does not answer")
 
 
 def seqs(frames: list[dict[str, object]]) -> list[object]:
@@ -210,3 +236,85 @@ def test_a_hole_in_the_middle_of_the_log_is_told_where_it_is() -> None:
     told = [(frame["type"], frame["seq"]) for frame in world.frames(reader)][1:]
     assert [entry[1] for entry in told] == [1, 2, 0, 5, 6, 7]
     assert told[2][0] == "gap"
+
+
+def test_a_token_that_ends_in_mid_run_ends_the_hearing_and_a_new_ticket_loses_nothing() -> None:
+    world = World()
+    conversation = world.open_conversation()
+    reader = world.connect("reader")
+    run_id = world.submit(conversation).run_id
+    world.sockets.subscribe(reader, conversation, run_id=run_id, after=0)
+    publisher = world.build_publisher(run_id, conversation)
+    publisher.publish(Step(stage="composing", label="before"))
+    world.clock.advance(3_601)
+
+    publisher.publish(Step(stage="answering", label="after"))
+    with pytest.raises(TokenExpired):
+        world.sockets.subscribe(reader, conversation, run_id=run_id, after=1)
+    again = world.connect("again")
+    world.sockets.subscribe(again, conversation, run_id=run_id, after=1)
+    publisher.publish(Step(stage="answering", label="live"))
+
+    assert [frame["payload"].get("label") for frame in world.frames(reader)] == [None, "before"]
+    assert [frame["payload"].get("label") for frame in world.frames(again)] == [None, "after", "live"]
+    assert (publisher.report.reached, publisher.report.unheard) == (2, 1)
+
+
+@pytest.mark.req("F-ENV-09")
+def test_what_became_of_each_envelope_is_counted_and_no_socket_stands_in_another_s_way() -> None:
+    channel = FlakyChannelAdapter()
+    world = World(channel=channel)
+    conversation = world.open_conversation()
+    run_id = world.submit(conversation).run_id
+    publisher = world.build_publisher(run_id, conversation)
+    publisher.publish(Step(stage="composing", label="unheard"))
+    for name in ("closed", "flaky", "well"):
+        world.sockets.subscribe(world.connect(name), conversation, run_id=run_id, after=1)
+    channel.flaky.add(ConnectionId("flaky"))
+    channel.close_socket(ConnectionId("closed"))
+    publisher.publish(Step(stage="answering", label="one of three"))
+    world.sockets.unsubscribe(ConnectionId("well"), conversation)
+
+    publisher.publish(Step(stage="answering", label="none of one"))
+
+    assert publisher.report == DeliveryReport(
+        envelopes=3, unheard=1, reached=1, gone=1, failed=2, undelivered_count=1, undelivered=(3,)
+    )
+    assert [f["payload"].get("label") for f in world.frames(ConnectionId("well"))] == [None, "one of three"]
+
+
+def test_a_list_of_listeners_that_cannot_be_had_is_a_failure_and_not_an_empty_list() -> None:
+    world = World(connections=LostConnectionAdapter())
+    conversation = world.open_conversation()
+    run_id = world.submit(conversation).run_id
+    publisher = world.build_publisher(run_id, conversation)
+
+    publisher.publish(Step(stage="composing", label="on"))
+
+    assert publisher.report.undelivered == (1,)
+    assert [envelope.seq for envelope in world.envelopes(run_id)] == [1]
+
+
+@pytest.mark.req("F-ENV-09")
+def test_what_became_of_a_run_s_envelopes_stays_with_the_run() -> None:
+    world = World()
+    conversation = world.open_conversation()
+    accepted = world.submit(conversation)
+    world.sockets.subscribe(world.connect("reader"), conversation, run_id=accepted.run_id, after=0)
+    gone = world.connect("gone")
+    world.sockets.subscribe(gone, conversation, run_id=accepted.run_id, after=0)
+    world.channel.close_socket(gone)
+
+    world.deliver(accepted)
+
+    count = len(world.envelopes(accepted.run_id))
+    kept = MemoryRunRecordAdapter(world.store).fetch_record(ADA, accepted.run_id).deliveries
+    assert kept == {
+        "envelopes": count,
+        "unheard": 0,
+        "reached": count,
+        "gone": 1,
+        "failed": 0,
+        "undeliveredCount": 0,
+        "undelivered": (),
+    }

@@ -361,6 +361,15 @@ class World:
         self.sockets.connect(connection_id, ticket.ticket)
         return connection_id
 
+    def build_publisher(self, run_id: RunId, conversation_id: ConversationId) -> Publisher:
+        """Return what publishes a run's events, as the process that has the run would."""
+        return Publisher(
+            run_id=run_id,
+            conversation_id=conversation_id,
+            broadcaster=self.delivery.build_broadcaster(ADA),
+            clock=self.clock,
+        )
+
     def frames(self, connection_id: ConnectionId) -> list[dict[str, Any]]:
         """Return what a socket received, in order."""
         return [json.loads(frame) for frame in self.channel.list_frames(connection_id)]

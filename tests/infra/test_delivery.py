@@ -1,0 +1,47 @@
+"""What carries answers to their readers: artifacts too large for a frame, and events over HTTP."""
+
+import pytest
+
+from tests.infra.stages import SynthesisedStage, as_list
+
+
+def test_an_artifact_lives_no_longer_than_the_conversation_it_belongs_to_may(
+    production: SynthesisedStage,
+) -> None:
+    rules = [
+        rule
+        for bucket in production.of_type("AWS::S3::Bucket").values()
+        for rule in bucket.get("LifecycleConfiguration", {}).get("Rules", [])
+        if rule.get("Prefix") == "artifacts/"
+    ]
+    variables = production.functions()["retention.handler.handle"]["Environment"]["Variables"]
+
+    assert [str(rule["ExpirationInDays"]) for rule in rules] == [variables["CONVERSATION_RETENTION_DAYS"]]
+
+
+@pytest.mark.parametrize("handler", ["worker.handler.handle", "worker.reaper.handle"])
+def test_who_ends_runs_writes_artifacts_and_reaches_no_document(
+    stage: SynthesisedStage, handler: str
+) -> None:
+    reached = {
+        str(resource).partition("/")[2]
+        for statement in stage.statements_of(handler)
+        if any(action.startswith("s3:") for action in as_list(statement["Action"]))
+        for resource in as_list(statement["Resource"])
+    }
+
+    assert len(reached) == 1
+    assert reached.pop().startswith("artifacts/*")
+
+
+@pytest.mark.req("A-TURN-07")
+def test_a_page_of_an_allowed_origin_reads_events_and_says_where_it_stands(
+    production: SynthesisedStage,
+) -> None:
+    (api,) = (
+        api for api in production.of_type("AWS::ApiGatewayV2::Api").values() if api["ProtocolType"] == "HTTP"
+    )
+
+    assert api["CorsConfiguration"]["AllowOrigins"] == ["https://app.example.com"]
+    assert "last-event-id" in api["CorsConfiguration"]["AllowHeaders"]
+    assert "GET" in api["CorsConfiguration"]["AllowMethods"]
