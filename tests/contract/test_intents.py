@@ -85,7 +85,7 @@ def test_an_index_that_is_slow_is_given_up_and_waits_for_nobody(database: Databa
         with psycopg.connect(database.superuser_url) as session:
             session.execute("LOCK TABLE assistant_passages IN ACCESS EXCLUSIVE MODE")
             blocking.set()
-            released.wait(30)
+            released.wait(3)  # shorter than the limit of every other statement
 
     blocker = threading.Thread(target=block)
     blocker.start()

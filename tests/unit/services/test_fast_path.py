@@ -194,7 +194,13 @@ def test_without_help_corpora_no_how_to_question_is_answered_and_without_a_fast_
         profiles=MemoryProfileAdapter(_with(FastPath(catalogue="pages"))),
         catalogues=MemoryCatalogueAdapter(CATALOGUE),
     )
-    assert (ask(links_off, HOW).mode, ask(links_off, GO).mode) == ("queued", "inline")
+    asked, gone = ask(links_off, HOW), ask(links_off, GO)
+    assert (asked.mode, gone.mode) == ("queued", "inline")
+    assert links_off.store.runs[asked.run_id].mode_reason == "fast_path_other_form"
+    assert "words.find_matching" not in links_off.entry_fate.effects
+
+    pages_off = World(profiles=MemoryProfileAdapter(_with(FastPath(help=(CorpusId("help"),)))))
+    assert pages_off.store.runs[ask(pages_off, GO).run_id].mode_reason == "fast_path_other_form"
 
     off = World(catalogues=MemoryCatalogueAdapter(CATALOGUE))
     accepted = ask(off, GO)
