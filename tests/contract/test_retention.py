@@ -200,7 +200,7 @@ def test_audit_and_usage_go_when_their_own_time_is_over_in_bounded_batches(store
     converse(store, 9, at=NOON + timedelta(days=2))
     later = NOON + timedelta(days=1)
 
-    removed = [store.retention.delete_accounts(older_than=later, limit=4) for _ in range(3)]
+    removed = [store.retention.delete_audit(older_than=later, limit=4) for _ in range(3)]
 
     assert removed == [4, 2, 0]
     record = store.records.fetch_record(ADA, RunId("00000000-0000-0000-0001-000000000009"))

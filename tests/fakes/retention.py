@@ -30,7 +30,7 @@ class MemoryRetentionAdapter:
                 store.steps.pop(run_id, None)
         return len(old)
 
-    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+    def delete_audit(self, *, older_than: datetime, limit: int) -> int:
         store = self.transcripts
         actions = [key for key, (_, row) in store.audit.items() if row.at < older_than][:limit]
         used = [key for key, (_, _, at) in store.usages.items() if at < older_than][: limit - len(actions)]

@@ -12,9 +12,9 @@ from tests.fakes.metrics import MemoryMetricAdapter
 class Backlog:
     """A store with so many rows past their time; every batch takes a second."""
 
-    def __init__(self, clock: FixedClock, *, conversations: int, passages: int, accounts: int = 0) -> None:
+    def __init__(self, clock: FixedClock, *, conversations: int, passages: int, audit_rows: int = 0) -> None:
         self._clock = clock
-        self._left = {"conversations": conversations, "passages": passages, "accounts": accounts}
+        self._left = {"conversations": conversations, "passages": passages, "audit_rows": audit_rows}
         self.asked: list[tuple[str, datetime, int]] = []
         self.metrics = MemoryMetricAdapter()
 
@@ -24,8 +24,8 @@ class Backlog:
     def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
         return self._take("passages", superseded_before, limit)
 
-    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
-        return self._take("accounts", older_than, limit)
+    def delete_audit(self, *, older_than: datetime, limit: int) -> int:
+        return self._take("audit_rows", older_than, limit)
 
     def _take(self, what: str, before: datetime, limit: int) -> int:
         self.asked.append((what, before, limit))
@@ -36,10 +36,10 @@ class Backlog:
 
 
 def sweep(
-    conversations: int, passages: int, accounts: int = 0, *, time_s: float = 600
+    conversations: int, passages: int, audit_rows: int = 0, *, time_s: float = 600
 ) -> tuple[SweepReport, Backlog]:
     clock = FixedClock()
-    backlog = Backlog(clock, conversations=conversations, passages=passages, accounts=accounts)
+    backlog = Backlog(clock, conversations=conversations, passages=passages, audit_rows=audit_rows)
     service = RetentionService(
         retention=backlog,
         metrics=backlog.metrics,
@@ -55,26 +55,26 @@ def test_everything_past_its_time_goes_in_batches() -> None:
     report, backlog = sweep(2 * BATCH + 1, 3, 4)
 
     assert report == SweepReport(
-        conversations=2 * BATCH + 1, superseded_passages=3, accounts=4, finished=True
+        conversations=2 * BATCH + 1, superseded_passages=3, audit_rows=4, finished=True
     )
     assert {limit for _, _, limit in backlog.asked} == {BATCH}
     assert {what: before for what, before, _ in backlog.asked} == {
         "conversations": NOON - timedelta(days=365),
         "passages": NOON - timedelta(days=30),
-        "accounts": NOON - timedelta(days=730),
+        "audit_rows": NOON - timedelta(days=730),
     }
 
 
 def test_a_sweep_that_runs_out_of_time_says_so_and_leaves_the_rest() -> None:
     report, _ = sweep(10 * BATCH, 5, time_s=3)
 
-    assert report == SweepReport(conversations=3 * BATCH, superseded_passages=0, accounts=0, finished=False)
+    assert report == SweepReport(conversations=3 * BATCH, superseded_passages=0, audit_rows=0, finished=False)
 
 
 def test_a_second_sweep_finds_nothing() -> None:
     report, _ = sweep(0, 0)
 
-    assert report == SweepReport(conversations=0, superseded_passages=0, accounts=0, finished=True)
+    assert report == SweepReport(conversations=0, superseded_passages=0, audit_rows=0, finished=True)
 
 
 @pytest.mark.req("A-MET-16")

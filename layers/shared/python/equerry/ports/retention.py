@@ -11,7 +11,7 @@ class RetentionPort(Protocol):
         """Remove conversations, with all that hangs on them, that nobody touched since then."""
         ...
 
-    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+    def delete_audit(self, *, older_than: datetime, limit: int) -> int:
         """Remove what is kept of actions and of usage, which outlive their conversation, from before then."""
         ...
 

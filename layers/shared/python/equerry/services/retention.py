@@ -24,18 +24,18 @@ class SweepReport:
 
     conversations: int
     superseded_passages: int
-    accounts: int
+    audit_rows: int
     finished: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionService:
-    """Removes conversations nobody has touched, passages that newer versions replaced, and old accounts.
+    """Removes conversations nobody has touched, passages that newer versions replaced, and old audit rows.
 
     With a conversation go its messages, runs, records and steps; the audit and the usage have their own time.
 
     Attributes:
-        account_days: how long the audit and the usage are kept.
+        audit_days: how long the audit and the usage are kept.
         time_s: how long one sweep may take; the next goes on where it stopped.
     """
 
@@ -44,7 +44,7 @@ class RetentionService:
     clock: Clock
     conversation_days: int
     superseded_days: int
-    account_days: int = RETENTION_DAYS
+    audit_days: int = RETENTION_DAYS
     time_s: float
 
     def sweep(self) -> SweepReport:
@@ -59,23 +59,23 @@ class RetentionService:
             lambda: self.retention.delete_superseded_passages(superseded_before=superseded, limit=BATCH),
             deadline_s,
         )
-        accounted = now - timedelta(days=self.account_days)
-        accounts, all_accounts = self._drain(
-            lambda: self.retention.delete_accounts(older_than=accounted, limit=BATCH), deadline_s
+        accounted = now - timedelta(days=self.audit_days)
+        audit_rows, all_audited = self._drain(
+            lambda: self.retention.delete_audit(older_than=accounted, limit=BATCH), deadline_s
         )
         report = SweepReport(
             conversations=conversations,
             superseded_passages=passages,
-            accounts=accounts,
-            finished=all_conversations and all_passages and all_accounts,
+            audit_rows=audit_rows,
+            finished=all_conversations and all_passages and all_audited,
         )
-        self.metrics.record({"RetentionPurged": conversations + passages + accounts})
+        self.metrics.record({"RetentionPurged": conversations + passages + audit_rows})
         logger.info(
             "retention_swept",
             extra={
                 "conversations": conversations,
                 "superseded_passages": passages,
-                "accounts": accounts,
+                "audit_rows": audit_rows,
                 "finished": report.finished,
             },
         )

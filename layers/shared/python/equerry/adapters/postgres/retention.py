@@ -42,7 +42,7 @@ class PostgresRetentionAdapter:
         """See RetentionPort."""
         return self._delete(_CONVERSATIONS, unchanged_since, limit)
 
-    def delete_accounts(self, *, older_than: datetime, limit: int) -> int:
+    def delete_audit(self, *, older_than: datetime, limit: int) -> int:
         """See RetentionPort."""
         actions = self._delete(_ACTIONS, older_than, limit)
         return actions + (self._delete(_USAGE, older_than, limit - actions) if actions < limit else 0)

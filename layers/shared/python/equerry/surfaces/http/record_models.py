@@ -30,9 +30,12 @@ class StepRecordAnswer(WireModel):
 
 
 class TurnUsageAnswer(WireModel):
-    """What the turn used; `complete` is false when a round broke off, `costUsd` null without a price."""
+    """What the turn used; `routingClass` is what its model was chosen by.
 
-    task_class: str
+    `complete` is false when a round broke off, `costUsd` null for a model without a listed price.
+    """
+
+    routing_class: str
     model: ModelAnswer | None
     tokens: UsageAnswer
     complete: bool

@@ -192,7 +192,7 @@ def _encode_step(step: ToolStep) -> StepRecordAnswer:
 def _encode_usage(used: UsageRecord) -> TurnUsageAnswer:
     model = used.model
     return TurnUsageAnswer(
-        task_class=used.task_class,
+        routing_class=used.task_class,
         model=ModelAnswer(provider=model.provider, model=model.model) if model else None,
         tokens=UsageAnswer(**{field.name: getattr(used.usage, field.name) for field in fields(Usage)}),
         complete=used.complete,
