@@ -14,12 +14,14 @@ from equerry.engine.messages import TextBlock
 from equerry.engine.model import ModelEvent, ModelRequest, OpaqueState, RoundStop, ToolCallReady
 from equerry.engine.thread import Thread
 from equerry.ports.model import ModelRejected, ModelUnavailable
+from equerry.runtime.clock import SystemClock
 
 from tests.contract.models.clock import ScriptedClock
-from tests.contract.models.requests import ask, collect, end_of, resolve, text_of
+from tests.contract.models.requests import SEARCH, ask, collect, end_of, resolve, text_of
 from tests.contract.models.subjects import ANTHROPIC
 from tests.strict import anthropic_events as wire
 from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
+from tests.unit.engine.playing import ProbeTool, run
 
 ANSWER = wire.message(wire.text("Widgets ", "are painted."))
 HALF = ANSWER[:4]
@@ -74,15 +76,16 @@ def test_every_stop_reason_has_its_meaning(
 
 
 @pytest.mark.parametrize("parts", [('{"query": ',), ("[1]",)])
-def test_a_tool_call_with_unusable_arguments_makes_the_round_malformed(
+def test_a_tool_call_with_unusable_arguments_is_answered_and_the_turn_goes_on(
     server: StrictAnthropicServer, model: DrivenModelAdapter, parts: tuple[str, ...]
 ) -> None:
-    server.play(wire.message(wire.tool(*parts), stop="tool_use"))
+    server.play(wire.message(wire.tool(*parts), stop="tool_use"), ANSWER)
 
-    events = collect(model, ask())
+    outcome, _ = run(model.stream, ProbeTool(SEARCH.name), clock=SystemClock())
 
-    assert calls(events) == []
-    assert end_of(events).stop == "malformed"
+    assert (outcome.stop, outcome.text) == ("end_turn", "Widgets are painted.")
+    (result,) = server.requests[1]["messages"][-1]["content"]
+    assert (result["type"], result["is_error"]) == ("tool_result", True)
 
 
 def test_several_calls_and_one_without_arguments_are_handed_over_in_order(

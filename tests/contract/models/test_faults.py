@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from equerry.adapters.rounds.attempt import Timeouts
 from equerry.adapters.rounds.driver import DrivenModelAdapter
+from equerry.adapters.rounds.reading import UNUSABLE_ARGUMENTS
 from equerry.adapters.rounds.retrying import RetryPolicy
 from equerry.engine.messages import DocumentBlock, ImageBlock, Message, OpaqueBlock, TextBlock
 from equerry.engine.model import (
@@ -326,15 +327,16 @@ def test_a_tool_call_of_a_truncated_round_is_never_handed_over(
 
 
 @pytest.mark.req("F-GATE-03")
-def test_a_tool_call_with_unusable_arguments_makes_the_round_malformed(
+def test_a_tool_call_with_unusable_arguments_is_handed_over_with_its_problem(
     kit: Kit, server: StrictServer, model: DrivenModelAdapter
 ) -> None:
     server.play(kit.unusable)
 
     events = collect(model, ask())
 
-    assert calls(events) == []
-    assert end_of(events).stop == "malformed"
+    (ready,) = [event for event in events if isinstance(event, ToolCallReady)]
+    assert (ready.call.arguments, ready.call.problem) == ({}, UNUSABLE_ARGUMENTS)
+    assert end_of(events).stop == "tool_use"
 
 
 @pytest.mark.req("F-GATE-03")

@@ -103,6 +103,7 @@ class MessageReader:
         kind = pick(delta, "type", str)
         if kind == "input_json_delta":
             self._partial_json += pick(delta, "partial_json", str)
+            yield StillWorking()
         elif part := _GROWING.get(kind):
             more = pick(delta, part, str)
             block = self._last_block()

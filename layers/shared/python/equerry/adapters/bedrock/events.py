@@ -8,7 +8,7 @@ from equerry.adapters.bedrock.request import PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
 from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
-from equerry.engine.model import ModelEvent, RoundEnd, RoundStop, TextDelta, ThinkingDelta
+from equerry.engine.model import ModelEvent, RoundEnd, RoundStop, StillWorking, TextDelta, ThinkingDelta
 from equerry.kernel.usage import Usage
 
 _STOPS: dict[str, RoundStop] = {
@@ -77,6 +77,7 @@ class ConverseReader:
             yield TextDelta(words)
         elif call := delta.get("toolUse"):
             block["input"] = block.get("input", "") + pick(call, "input", str)
+            yield StillWorking()
         elif thought := delta.get("reasoningContent"):
             yield from self._think(thought, block)
 

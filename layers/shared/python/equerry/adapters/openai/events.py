@@ -23,6 +23,7 @@ class ResponseReader:
         self._readers: dict[str, Callable[[Json], Iterator[ModelEvent]]] = {
             "response.queued": self._wait,
             "response.in_progress": self._wait,
+            "response.function_call_arguments.delta": self._wait,
             "response.output_text.delta": self._say,
             "response.refusal.delta": self._refuse,
             "response.reasoning_summary_text.delta": self._think,

@@ -12,6 +12,8 @@ from equerry.kernel.identifiers import ToolCallId
 Json = dict[str, Any]
 _T = TypeVar("_T")
 
+UNUSABLE_ARGUMENTS = "The arguments were no JSON object, and nothing was run. Call again with one."
+
 
 def parse_event(data: str | bytes) -> Json:
     """Read one event's JSON object.
@@ -63,12 +65,15 @@ class HeldCalls:
         self._malformed = False
 
     def add_call(self, call_id: str, tool: str, arguments: object) -> None:
-        """Hold a call; arguments that are no object make the round malformed."""
+        """Hold a call; one whose arguments are no object says so, for the model to be told."""
         self._asked = True
-        if not isinstance(arguments, dict):
-            self._malformed = True
-            return
-        call = ToolCallBlock(call_id=ToolCallId(call_id), tool=tool, arguments=arguments)
+        usable = isinstance(arguments, dict)
+        call = ToolCallBlock(
+            call_id=ToolCallId(call_id),
+            tool=tool,
+            arguments=arguments if isinstance(arguments, dict) else {},
+            problem=None if usable else UNUSABLE_ARGUMENTS,
+        )
         self._held.append(ToolCallReady(call))
 
     def pass_state(self, block: OpaqueBlock) -> Iterator[ModelEvent]:
@@ -81,14 +86,12 @@ class HeldCalls:
 
     @property
     def asked(self) -> bool:
-        """Whether there was a call, usable or not."""
+        """Whether there was a call."""
         return self._asked
 
     def settle(self, stop: RoundStop) -> RoundStop:
-        """Return how the round really stopped: one that waits for results has calls, all of them usable."""
-        if stop == "tool_use" and (self._malformed or not self._asked):
-            return "malformed"
-        return stop
+        """Return how the round really stopped: one that waits for results has calls."""
+        return "malformed" if stop == "tool_use" and not self._asked else stop
 
     def release(self, stop: RoundStop) -> Iterator[ModelEvent]:
         """Yield what was held; of calls only those of a round that stopped for them."""
