@@ -34,6 +34,8 @@ TURNS_A_VISIT = 5
 """A visit opens one conversation, asks for one ticket and opens one socket."""
 IO_REQUESTS = 60
 """Reads and writes of Aurora's storage for one turn."""
+WAKES_A_MONTH, AWAKE_UNITS, SWEEP_S = 30.4, 1.0, 60
+"""The daily sweep wakes a database that paused; it stays awake until it may pause again."""
 LOG_KB = 15.0
 """Written by all functions and both APIs for one turn."""
 NAT_KB_A_FRAME = 2.0
@@ -52,7 +54,8 @@ def main(template: Path | None) -> None:
     idle = price_idle(resources, prices)
     _show("idle, USD a month", idle)
     aurora = sum(idle[name] for name in idle if name.startswith("Aurora"))
-    print(f"  with database.min_capacity = 0, paused: {sum(idle.values()) - aurora:.2f}")
+    least = 0.5 * prices["aurora"]["capacity_unit_hour"] * prices["hours_a_month"]
+    print(f"  with database.min_capacity = 0.5:       {sum(idle.values()) - aurora + least:.2f}")
     network = sum(idle[name] for name in idle if name.startswith(("NAT", "public")))
     print(f"  in a network that is there already:     {sum(idle.values()) - network:.2f}\n")
     splits = 1 + len(get_args(TurnShape))
@@ -69,6 +72,8 @@ def price_idle(resources: Resources, prices: Prices) -> Lines:
     units = _sum(resources, "AWS::RDS::DBInstance", lambda _: 1.0) * _sum(
         resources, "AWS::RDS::DBCluster", lambda p: p["ServerlessV2ScalingConfiguration"]["MinCapacity"]
     )
+    unit_hour = prices["aurora"]["capacity_unit_hour"]
+    awake = _sum(resources, "AWS::RDS::DBCluster", _awake_hours) * WAKES_A_MONTH * AWAKE_UNITS
     rounds = hours * 60
     reaper = rounds * (
         REAPER_S * _memory_gb(resources, "worker.reaper.handle") * prices["lambda_"]["gb_second"]
@@ -76,7 +81,8 @@ def price_idle(resources: Resources, prices: Prices) -> Lines:
     sources = _sum(resources, "AWS::Lambda::EventSourceMapping", lambda _: 1.0)
     polls = sources * POLLERS * POLLS_A_MINUTE * 60 * hours
     return {
-        f"Aurora, {units:g} capacity units": units * prices["aurora"]["capacity_unit_hour"] * hours,
+        f"Aurora, {units:g} capacity units": units * unit_hour * hours,
+        "Aurora, awake for the daily sweep": awake * unit_hour,
         "NAT gateway": _sum(resources, "AWS::EC2::NatGateway", lambda _: 1.0)
         * prices["network"]["nat_gateway_hour"]
         * hours,
@@ -94,6 +100,12 @@ def price_idle(resources: Resources, prices: Prices) -> Lines:
         + rounds
         * (prices["lambda_"]["request"] + prices["xray"]["trace"] + prices["dynamodb"]["read_unit"] / 2),
     }
+
+
+def _awake_hours(cluster: Mapping[str, Any]) -> float:
+    """Return how long one wake lasts; 0 for a database that never pauses."""
+    pause_s = cluster["ServerlessV2ScalingConfiguration"].get("SecondsUntilAutoPause", 0)
+    return (pause_s + SWEEP_S) / 3600 if pause_s else 0.0
 
 
 def price_turns(calls: TurnCalls, resources: Resources, prices: Prices, *, turns: int) -> Lines:

@@ -55,6 +55,12 @@ def rename(connections: PostgresConnections, title: str, *then: str) -> int:
     return changed
 
 
+def run(connections: PostgresConnections, statement: str, *values: object) -> None:
+    """Run one statement in a transaction of its own."""
+    with connections.transaction(SCOPE) as rows:
+        rows.execute(statement, values)
+
+
 def end_sessions(database: Database) -> None:
     with psycopg.connect(database.superuser_url, autocommit=True) as session:
         session.execute(
@@ -101,6 +107,18 @@ def test_a_container_opens_two_connections_of_a_role_and_waits_five_seconds(
         assert (pool.min_size, pool.max_size, pool.timeout) == (0, 2, 5.0)
     finally:
         connections.close()
+
+
+@pytest.mark.parametrize("role", ["equerry_runtime", "equerry_platform"])
+def test_a_session_that_nobody_uses_ends_so_that_the_database_may_pause(
+    database: Database, role: str
+) -> None:
+    connections = database.connect(role)
+    with connections.across_tenants() as rows:
+        shown = rows.execute("SHOW idle_session_timeout").fetchone()
+    connections.close()
+
+    assert shown == {"idle_session_timeout": "5min"}
 
 
 @pytest.mark.req("A-POOL-03")
@@ -219,6 +237,19 @@ def test_a_statement_that_is_our_bug_passes_as_it_is(database: Database) -> None
     with pytest.raises(psycopg.errors.UndefinedTable), connections.transaction(SCOPE) as rows:
         rows.execute("SELECT * FROM no_such_table")
     connections.close()
+
+
+@pytest.mark.req("A-ERR-01")
+@pytest.mark.parametrize("statement", ["SELECT %s::text::uuid", "SELECT 1 / length(%s::text) - 1 / 0"])
+def test_a_statement_that_fails_does_not_repeat_what_it_was_given(database: Database, statement: str) -> None:
+    connections = database.connect()
+
+    with pytest.raises(psycopg.errors.DataError) as bug:
+        run(connections, statement, "what somebody wrote")
+    connections.close()
+
+    assert "wrote" not in str(bug.value)
+    assert str(bug.value).startswith("22")
 
 
 def test_an_error_rolls_the_transaction_back(database: Database) -> None:

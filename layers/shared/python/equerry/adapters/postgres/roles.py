@@ -30,6 +30,8 @@ def ensure_roles(owner: "Connection[tuple[object, ...]]", passwords: Mapping[str
             _set_password(owner, role, passwords[role])
             # A container that freezes in mid-transaction must not hold its locks for ever.
             _execute(owner, "ALTER ROLE {} SET idle_in_transaction_session_timeout = '60s'", role)
+            # One that freezes between requests must not keep a database awake that could pause.
+            _execute(owner, "ALTER ROLE {} SET idle_session_timeout = '5min'", role)
         # Before API Gateway gives up at 29 s, so that the caller hears it from us.
         _execute(owner, "ALTER ROLE {} SET statement_timeout = '25s'", RUNTIME)
         _execute(owner, "ALTER ROLE {} SET lock_timeout = '10s'", RUNTIME)
