@@ -28,20 +28,29 @@ def _describe_composition(made: Record) -> Iterator[str]:
     if not made:
         yield "No worker composed this run."
         return
-    instructions = made["instructions"]
+    if "fastPath" in made:
+        yield f"fast path    {_show(made['fastPath'])}"
+    if "instructions" in made:
+        yield from _describe_instructions(made["instructions"])
+        yield f"code         {made['release']}"
+        yield f"tools        {', '.join(tool['name'] for tool in made['tools']) or 'none'}"
+        yield f"limits       {_describe_limits(made['limits'])}"
+        yield f"history      {_count(made['historyMessages'], 'message')}"
+
+
+def _describe_instructions(instructions: Record) -> Iterator[str]:
     version = f"{instructions['profile']}@{instructions['version']}"
     yield f"instructions {version}, variant {instructions['variantKey']}"
-    yield f"code         {made['release']}"
-    yield f"tools        {', '.join(tool['name'] for tool in made['tools']) or 'none'}"
     degraded = instructions["variables"].get("degraded")
     if degraded:
         yield f"switched off {', '.join(degraded)}"
-    limits = made["limits"]
-    yield (
-        f"limits       {limits['rounds']} rounds, {limits['toolCalls']} tool calls, {limits['wallS']:g} s,"
+
+
+def _describe_limits(limits: Record) -> str:
+    return (
+        f"{limits['rounds']} rounds, {limits['toolCalls']} tool calls, {limits['wallS']:g} s,"
         f" {limits['inputTokens']} tokens in and {limits['outputTokens']} out"
     )
-    yield f"history      {_count(made['historyMessages'], 'message')}"
 
 
 def _describe_moments(record: Record) -> Iterator[str]:

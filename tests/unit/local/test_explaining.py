@@ -134,6 +134,14 @@ def test_a_run_that_no_worker_took_and_a_call_without_an_end_are_told_as_such() 
     assert "never reported their end: search_docs" in text
 
 
+def test_a_run_that_was_answered_in_place_tells_what_it_was_taken_for() -> None:
+    made = {"taskClass": "chat", "fastPath": {"intent": "navigate", "tier": "words"}}
+
+    text = write_timeline(RECORD | {"composition": made, "outcome": {}, "steps": []})
+
+    assert "fast path    intent navigate, tier words" in text
+
+
 @pytest.mark.req("F-INC-07")
 def test_an_incident_is_read_page_by_page() -> None:
     asked: list[dict[str, str]] = []
