@@ -5,7 +5,7 @@ import os
 import signal
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from local.files import read_json
 from local.places import Places
 
 Frame = dict[str, Any]
+LIVE = "live"
 READ_TIMEOUT_S = 60.0
 
 
@@ -63,14 +64,25 @@ class Deployed:
     @contextmanager
     def slow_answers(self, word_delay_ms: int = 150) -> Iterator[None]:
         """Make the responder write slowly for a while, so that something can happen in mid-answer."""
+        with self.released_worker({"EXTRACTIVE_WORD_DELAY_MS": str(word_delay_ms)}):
+            yield
+
+    @contextmanager
+    def released_worker(self, variables: Mapping[str, str]) -> Iterator[None]:
+        """Release a worker with other settings for a while, and take it back by moving the alias."""
         functions = Session(self.places).functions
         name = load_outputs(self.places)["WorkerFunctionName"]
         usual = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-        slow = usual | {"EXTRACTIVE_WORD_DELAY_MS": str(word_delay_ms)}
-        functions.update_function_configuration(FunctionName=name, Environment={"Variables": slow})
+        before = functions.get_alias(FunctionName=name, Name=LIVE)["FunctionVersion"]
+        functions.update_function_configuration(
+            FunctionName=name, Environment={"Variables": usual | variables}
+        )
+        changed = functions.publish_version(FunctionName=name)["Version"]
+        functions.update_alias(FunctionName=name, Name=LIVE, FunctionVersion=changed)
         try:
             yield
         finally:
+            functions.update_alias(FunctionName=name, Name=LIVE, FunctionVersion=before)
             functions.update_function_configuration(FunctionName=name, Environment={"Variables": usual})
 
     def kill_worker(self) -> int:

@@ -88,8 +88,9 @@ def _build_responses(route: Route) -> dict[str, object]:
     if route.answer is not None:
         success["content"] = _content("application/json", route.answer)
     elif route.media_type is not None:
-        kind = "object" if route.media_type == "application/json" else "string"
-        success["content"] = {route.media_type: {"schema": {"type": kind}}}
+        # A stream of events has no schema: each of its events would have to be of it.
+        is_json = route.media_type == "application/json"
+        success["content"] = {route.media_type: {"schema": {"type": "object"}} if is_json else {}}
     responses: dict[str, object] = {str(route.status): success}
     if route.otherwise is not None:
         status, when = route.otherwise
