@@ -18,10 +18,17 @@ def _write_contract() -> str:
     return write_contract()
 
 
+def _write_limits() -> str:
+    from local.codegen.limits import write_limits
+
+    return write_limits()
+
+
 GENERATED: Mapping[str, tuple[str, Callable[[], str]]] = {
     "types": ("client/src/core/envelopes.ts", write_vocabulary),
     "signatures": ("docs/signatures.md", write_signatures),
     "diagram": ("docs/turn.svg", write_diagram),
+    "limits": ("docs/limits.md", _write_limits),
     "openapi": ("docs/openapi.json", _write_contract),
 }
 """Name on the command line: the file, and what writes its text."""
