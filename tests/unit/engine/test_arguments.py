@@ -4,12 +4,14 @@ import pytest
 from equerry.adapters.fixture.script import say
 from equerry.engine.arguments import find_problem
 from equerry.engine.loop_events import ToolFinished
+from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ToolSpec
+from equerry.kernel.identifiers import ToolCallId
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema.exceptions import SchemaError
 
-from tests.unit.engine.playing import ProbeTool, ask, contents, run, wish
+from tests.unit.engine.playing import ProbeTool, ask, contents, run
 from tests.unit.engine.test_run_loop import Model
 
 SPEC = ToolSpec(
@@ -89,7 +91,9 @@ JSON = st.recursive(
 def test_whatever_comes_is_either_run_or_answered(arguments: dict[str, object]) -> None:
     tool = ProbeTool("book", schema=SPEC.input_schema)
 
-    outcome, events = run(Model(ask(wish("book", "c", **arguments)), say("Done.")).stream, tool)
+    call = ToolCallBlock(call_id=ToolCallId("c"), tool="book", arguments=arguments)
+
+    outcome, events = run(Model(ask(call), say("Done.")).stream, tool)
 
     (answer,) = contents(outcome)
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]

@@ -5,6 +5,7 @@ from collections.abc import Generator, Mapping
 import pytest
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, replay, say
 from equerry.engine.assistant import Assistant, LoopLimits
+from equerry.engine.loop_events import LoopEvent, TextProduced, ToolFinished, ToolSkipped
 from equerry.engine.messages import ToolCallBlock, ToolResultBlock
 from equerry.engine.model import (
     ModelEvent,
@@ -15,7 +16,7 @@ from equerry.engine.model import (
     ToolCallReady,
     ToolSpec,
 )
-from equerry.engine.run_loop import LoopEvent, RunLoop, RunOutcome, TextProduced, ToolFinished, ToolSkipped
+from equerry.engine.run_loop import RunLoop, RunOutcome
 from equerry.engine.thread import Thread
 from equerry.engine.tool import ToolEffect, ToolOutcome
 from equerry.kernel.errors import EquerryError, Unavailable

@@ -6,14 +6,7 @@ from typing import Literal
 
 from equerry.engine.assistant import Assistant
 from equerry.engine.estimates import estimate_blocks, estimate_instructions, estimate_thread
-from equerry.engine.loop_events import LoopConsumer, ignore_event
-from equerry.engine.loop_events import LoopEvent as LoopEvent
-from equerry.engine.loop_events import RoundFinished as RoundFinished
-from equerry.engine.loop_events import RoundStarted as RoundStarted
-from equerry.engine.loop_events import TextProduced as TextProduced
-from equerry.engine.loop_events import ToolFinished as ToolFinished
-from equerry.engine.loop_events import ToolSkipped as ToolSkipped
-from equerry.engine.loop_events import ToolStarted as ToolStarted
+from equerry.engine.loop_events import LoopConsumer, RoundFinished, RoundStarted, TextProduced, ignore_event
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ModelEvent, ModelRequest, RoundStop, StreamRound, TextDelta
 from equerry.engine.played_round import PlayedRound

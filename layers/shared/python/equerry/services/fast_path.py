@@ -24,7 +24,7 @@ from equerry.domain.intents import (
 from equerry.domain.leases import Lease, LeaseLost
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
-from equerry.engine.run_loop import TextProduced
+from equerry.engine.loop_events import TextProduced
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError
 from equerry.ports.delivery import EnvelopeExists
