@@ -75,7 +75,7 @@ class Deployed:
         usual = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         before = functions.get_alias(FunctionName=name, Name=LIVE)["FunctionVersion"]
         functions.update_function_configuration(
-            FunctionName=name, Environment={"Variables": usual | variables}
+            FunctionName=name, Environment={"Variables": {**usual, **variables}}
         )
         changed = functions.publish_version(FunctionName=name)["Version"]
         functions.update_alias(FunctionName=name, Name=LIVE, FunctionVersion=changed)
