@@ -259,6 +259,17 @@ def test_text_that_the_store_did_not_take_is_kept_and_sent_later_in_its_place() 
     assert [envelope.seq for envelope in recorder.delivered] == [1, 2, 3]
 
 
+def test_text_longer_than_a_frame_is_several_frames() -> None:
+    recorder = Recorder()
+    text = "".join(str(number % 10) for number in range(2 * MAX_TEXT_CHARS + 1))
+
+    publisher(recorder).publish(Token(delta=text))
+
+    sent = [str(envelope.payload["delta"]) for envelope in recorder.delivered]
+    assert [len(delta) for delta in sent] == [MAX_TEXT_CHARS, MAX_TEXT_CHARS, 1]
+    assert "".join(sent) == text
+
+
 @given(st.lists(st.text(min_size=1, max_size=9_000), max_size=6))
 def test_no_text_is_lost_reordered_or_too_long_for_a_frame(deltas: list[str]) -> None:
     recorder = Recorder()

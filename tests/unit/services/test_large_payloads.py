@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from equerry.channel.events import Done, Event, UiAction
 from equerry.kernel.errors import TooLarge, Unavailable
-from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
+from equerry.kernel.identifiers import ArtifactId, ConnectionId, ConversationId, RunId
 from equerry.kernel.usage import Usage
 from equerry.ports.artifacts import MAX_ARTIFACT_BYTES, ArtifactKey
 from equerry.ports.delivery import MAX_FRAME_BYTES
@@ -149,6 +149,16 @@ def test_who_may_read_the_conversation_fetches_the_payload_and_nobody_else() -> 
     assert api("GET", path.replace(scene.conversation, elsewhere))[0] == 404
     assert api("GET", path, token=None)[0] == 401
     assert api("GET", f"/conversations/{scene.conversation}/artifacts/nothing")[0] == 400
+
+
+def test_an_artifact_of_a_conversation_that_is_gone_is_not_given_out() -> None:
+    world = World()
+    gone, artifact_id = ConversationId(UNKNOWN), ArtifactId(UNKNOWN)
+    world.artifacts.store_artifact(ArtifactKey.of(ADA, gone, artifact_id), b"{}")
+
+    status, problem, _ = Api(world)("GET", f"/conversations/{gone}/artifacts/{artifact_id}")
+
+    assert (status, problem["code"]) == (404, "not_found")
 
 
 def test_an_envelope_that_carries_its_payload_says_nothing_of_a_reference() -> None:
