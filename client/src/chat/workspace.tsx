@@ -43,7 +43,7 @@ export function Workspace({ config, user, onSwitch }: Props) {
   const [draft, setDraft] = useState("");
   const [listOpen, showList, hideList] = useDrawer();
   const [cited, cite, closePassage] = useCited(view.conversationId);
-  const conversations = useConversations(client.api, `${view.conversationId} ${view.liveRunId}`);
+  const list = useConversations(client.api, `${view.conversationId} ${view.liveRunId}`);
   const narrow = useMedia("(max-width: 799px)");
 
   const ask = async (text: string): Promise<void> => {
@@ -64,7 +64,7 @@ export function Workspace({ config, user, onSwitch }: Props) {
   return (
     <div class="workspace">
       <Sidebar
-        conversations={conversations}
+        list={list}
         currentId={view.conversationId}
         users={config.users}
         user={user}

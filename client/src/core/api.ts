@@ -4,6 +4,7 @@ import { ApiProblem, readProblem, unreachable } from "./problems";
 import type {
   Acknowledgement,
   Conversation,
+  ConversationPage,
   ConversationSummary,
   Corpus,
   EnvelopePage,
@@ -48,13 +49,20 @@ export class AssistantApi {
     return this.#call("POST", "/conversations", body);
   }
 
-  /** The person's conversations, newest first. */
+  /** The person's latest conversations, last changed first, archived ones left out. */
   async listConversations(): Promise<ConversationSummary[]> {
-    const answer = await this.#call<{ conversations: ConversationSummary[] }>(
-      "GET",
-      "/conversations",
-    );
-    return answer.conversations;
+    return (await this.pageConversations(null)).conversations;
+  }
+
+  /** A page of them; the next one is behind its `cursor`, null on the last. */
+  pageConversations(cursor: string | null): Promise<ConversationPage> {
+    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+    return this.#call("GET", `/conversations${query}`);
+  }
+
+  /** Take a conversation off the list for good; it can still be fetched, and takes no question. */
+  async archiveConversation(conversationId: string): Promise<void> {
+    await this.#call("DELETE", `/conversations/${encodeURIComponent(conversationId)}`);
   }
 
   fetchConversation(conversationId: string): Promise<Conversation> {

@@ -10,6 +10,11 @@ export interface ConversationSummary {
   updatedAt?: string;
 }
 
+export interface ConversationPage {
+  conversations: ConversationSummary[];
+  cursor: string | null;
+}
+
 /** A tool call as it was kept; an `unreported` one has not said that it completed. */
 export interface StoredStep {
   toolCallId: string;

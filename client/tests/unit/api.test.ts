@@ -67,3 +67,28 @@ test("ids cannot lead a request astray", async () => {
   await service.client().api.fetchRun("../conversations?x=1");
   expect(service.calls[0]?.path).toBe("/runs/..%2Fconversations%3Fx%3D1");
 });
+
+test("the list comes in pages, each asked for by the one before", async () => {
+  const asked: string[] = [];
+  const api = createClient({
+    apiUrl: "http://service.test",
+    token: () => Promise.resolve("t"),
+    fetch: (input) => {
+      asked.push(new Request(input).url);
+      return Promise.resolve(Response.json({ conversations: [], cursor: "a=b" }));
+    },
+  }).api;
+
+  const { cursor } = await api.pageConversations(null);
+  await api.pageConversations(cursor);
+
+  expect(asked.map((url) => url.replace("http://service.test", ""))).toEqual([
+    "/conversations",
+    "/conversations?cursor=a%3Db",
+  ]);
+});
+
+test("archiving answers without a body", async () => {
+  const api = answering(() => new Response(null, { status: 204 }));
+  await expect(api.archiveConversation("c")).resolves.toBeUndefined();
+});

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from equerry.domain.limits import TurnLimits
 from equerry.domain.tenancy import Tenancy
+from equerry.kernel.identifiers import ConversationId
 from equerry.surfaces.http.routing import Route
 
+from tests.fakes.transcripts import MemoryTranscriptAdapter
 from tests.unit.runtime.test_http_app import UNKNOWN, Api
 from tests.unit.services.world import ADA, World
 
@@ -72,6 +74,12 @@ def no_such_conversation(attempt: Attempt) -> None:
     attempt.conversation = UNKNOWN
 
 
+def archived(attempt: Attempt) -> None:
+    MemoryTranscriptAdapter(attempt.world.store).archive_conversation(
+        ADA, ConversationId(attempt.conversation)
+    )
+
+
 def too_long(attempt: Attempt) -> None:
     attempt.body["text"] = "x" * 120_001
 
@@ -104,6 +112,7 @@ ORDER: list[tuple[Cause, int, str]] = [
     (organisation_not_enabled, 403, "assistant_not_enabled"),
     (surface_not_theirs, 403, "surface_not_allowed"),
     (no_such_conversation, 404, "not_found"),
+    (archived, 409, "conversation_archived"),
     (too_long, 413, "too_large"),
     (person_too_often, 429, "rate_limited"),
     (organisation_too_often, 429, "rate_limited"),

@@ -1,13 +1,13 @@
 import type { ConversationSummary } from "../../core";
 import type { DemoUser } from "../config";
-import { addressOf } from "../route";
+import type { ConversationList } from "../conversations";
 import { AccountSwitcher } from "./account";
+import { ConversationEntry } from "./conversation-entry";
 import { Icon, Mark } from "./icon";
 import { ThemeToggle } from "./theme-toggle";
 
 interface Props {
-  /** Null until they are known. */
-  conversations: readonly ConversationSummary[] | null;
+  list: ConversationList;
   currentId: string | null;
   users: readonly DemoUser[];
   user: DemoUser | null;
@@ -18,7 +18,11 @@ interface Props {
 }
 
 export function Sidebar(props: Props) {
-  const { conversations, currentId, users, user, open, onClose, onNew, onSwitch } = props;
+  const { list, currentId, users, user, open, onClose, onNew, onSwitch } = props;
+  const { conversations, hasMore, showMore, archive } = list;
+  const putAway = async (conversationId: string): Promise<void> => {
+    if ((await archive(conversationId)) && conversationId === currentId) onNew();
+  };
   return (
     <div class={open ? "sidebar open" : "sidebar"} id="sidebar">
       <div class="sidebar-head">
@@ -42,20 +46,23 @@ export function Sidebar(props: Props) {
           <section key={age}>
             <h2>{age}</h2>
             <ul>
-              {group.map(({ conversationId, title }) => (
-                <li key={conversationId}>
-                  <a
-                    href={addressOf(conversationId)}
-                    aria-current={conversationId === currentId ? "page" : undefined}
-                    onClick={onClose}
-                  >
-                    {title ?? "Untitled"}
-                  </a>
-                </li>
+              {group.map((conversation) => (
+                <ConversationEntry
+                  key={conversation.conversationId}
+                  conversation={conversation}
+                  current={conversation.conversationId === currentId}
+                  onOpen={onClose}
+                  onArchive={() => void putAway(conversation.conversationId)}
+                />
               ))}
             </ul>
           </section>
         ))}
+        {hasMore && (
+          <button type="button" class="plain more" data-testid="show-more" onClick={showMore}>
+            Show older
+          </button>
+        )}
         {conversations?.length === 0 && <p class="nothing">What you ask will be kept here.</p>}
       </nav>
       <div class="sidebar-foot">
