@@ -234,6 +234,8 @@ def test_a_call_is_audited_when_it_has_finished_and_once(desk: Desk) -> None:
     assert desk.audited(desk.admin) == []
     desk.records.save_step(ada, run.run_id, build_step())
     desk.records.save_step(ada, run.run_id, build_step(ok=False, failure="failed"))
+    (kept,) = desk.records.fetch_record(ada, run.run_id).steps
+    assert kept.outcome == "ok"
     desk.runs.end_run(ada, run.run_id, replace(END, actions=(build_step(),)))
 
     (row,) = desk.activity.list_activity(desk.admin, ActivityFilter(), after=None, limit=5)
