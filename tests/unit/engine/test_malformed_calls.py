@@ -11,7 +11,7 @@ from equerry.engine.messages import ToolCallBlock
 from equerry.engine.played_round import MOST_ARGUMENT_BYTES
 from equerry.engine.run_loop import RunOutcome
 from equerry.kernel.identifiers import ToolCallId
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.engine.playing import ProbeTool, ask, contents, run, wish
@@ -127,6 +127,7 @@ ROUNDS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ROUNDS)
 def test_every_call_is_answered_once_under_an_id_and_a_name_that_can_be_sent_back(
     rounds: list[list[ToolCallBlock]],
