@@ -227,7 +227,7 @@ def test_the_outcome_of_a_write_that_hangs_past_its_grace_is_said_to_be_unknown(
 
     assert outcome.stop == "cancelled"
     assert "not known" in "".join(contents(outcome))
-    assert [e.failure for e in events if isinstance(e, ToolFinished)] == ["unfinished"]
+    assert [e.failure for e in events if isinstance(e, ToolFinished)] == ["outcome_unknown"]
 
 
 class Passing(FixedClock):

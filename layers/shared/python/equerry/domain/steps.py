@@ -22,6 +22,7 @@ FAILED_TEXTS: Mapping[ToolFailure, str] = {
     "failed": "This step didn’t work",
     "skipped": "This step didn’t run",
     "unfinished": "This step was stopped before it finished",
+    "outcome_unknown": "It isn’t known whether this step took effect",
 }
 _MAX_TEXT_CHARS = 200
 _STRUCTURED = re.compile(r"[{}\[\]\n]|^\s*\"|\":")
@@ -88,7 +89,7 @@ def show_step(*, call_id: ToolCallId, tool: str, label: str, ok: bool | None, te
 
 def derive_outcome(failure: ToolFailure | None) -> ActionOutcome:
     """Return what the audit calls a call that did not work: one that was never run was refused."""
-    return "error" if failure in (None, "failed", "unfinished") else "refused"
+    return "error" if failure in (None, "failed", "unfinished", "outcome_unknown") else "refused"
 
 
 def derive_step_text(summary: str | None, failure: ToolFailure | None) -> str:

@@ -22,8 +22,14 @@ WRITE_GRACE_S = 5.0
 
 _UNKNOWN_LABEL = "Trying a step"
 _OVER_LIMIT = "Not run: this turn has used all its tool calls. Answer with what you have."
-_READ_LEFT = "Not finished: the turn was stopped while it ran."
-_WRITE_LEFT = "The turn was stopped while it ran: whether it took effect is not known."
+_READ_LEFT = ToolOutcome(
+    content="Not finished: the turn was stopped while it ran.", ok=False, failure="unfinished"
+)
+_WRITE_LEFT = ToolOutcome(
+    content="The turn was stopped while it ran: whether it took effect is not known.",
+    ok=False,
+    failure="outcome_unknown",
+)
 
 
 @dataclass(slots=True)
@@ -123,8 +129,7 @@ class ToolRunner:
         left = [t for t, call in self._running.items() if not call.is_write or waited_s >= WRITE_GRACE_S]
         for task in left:
             call = self._running.pop(task)
-            content = _WRITE_LEFT if call.is_write else _READ_LEFT
-            call.outcome = ToolOutcome(content=content, ok=False, failure="unfinished")
+            call.outcome = _WRITE_LEFT if call.is_write else _READ_LEFT
             call.duration_ms = self._measure_ms(call)
         if left:
             self._ended = SimpleQueue()
