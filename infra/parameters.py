@@ -1,6 +1,6 @@
 """What other stacks and people look up, under /equerry/<stage>/."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aws_cdk import aws_iam as iam
@@ -47,7 +47,8 @@ class Switches(Construct):
             allowed_pattern="true|false",
             description='"false" stops new turns within 30 seconds; "true" lets them begin again',
         )
-        levels = [self._level(level, f"{base}/off/{level}") for level in LEVELS]
+        self.prefix = f"{base}/off"
+        self._levels = [self._level(level, f"{self.prefix}/{level}") for level in LEVELS]
         limits = ssm.StringParameter(
             self,
             "Limits",
@@ -55,20 +56,20 @@ class Switches(Construct):
             string_value="{}",
             description="A JSON object of limits that the stage does not state; read when a function starts",
         )
-        self._parameters = (enabled, *levels, limits)
+        self._parameters = (enabled, *self._levels, limits)
         self.variables: dict[str, Any] = {
             "assistant_enabled_ssm_parameter": enabled.parameter_name,
-            "assistant_off_ssm_prefix": f"{base}/off",
+            "assistant_off_ssm_prefix": self.prefix,
             "turn_limits_ssm_parameter": limits.parameter_name,
         }
 
     def grant_read(self, grantee: iam.IGrantable) -> None:
         """Read each, alone and in a batch."""
-        iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["ssm:GetParameter", "ssm:GetParameters"],
-            resource_arns=[parameter.parameter_arn for parameter in self._parameters],
-        )
+        _grant(grantee, self._parameters)
+
+    def grant_read_levels(self, grantee: iam.IGrantable) -> None:
+        """Read what is off below the platform: what is no turn is not stopped with turns."""
+        _grant(grantee, self._levels)
 
     def _level(self, level: NamedLevel, name: str) -> ssm.StringParameter:
         return ssm.StringParameter(
@@ -78,3 +79,11 @@ class Switches(Construct):
             string_value=NOTHING_OFF,
             description=f"What is off on the level {level}: names with commas between them, or {NOTHING_OFF}",
         )
+
+
+def _grant(grantee: iam.IGrantable, parameters: Iterable[ssm.StringParameter]) -> None:
+    iam.Grant.add_to_principal(
+        grantee=grantee,
+        actions=["ssm:GetParameter", "ssm:GetParameters"],
+        resource_arns=[parameter.parameter_arn for parameter in parameters],
+    )

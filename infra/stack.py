@@ -80,7 +80,9 @@ class EquerryStack(Stack):
         indexer = Indexer(self, "Indexer", platform=platform, database=at.database, uploads=at.uploads)
         retention = Retention(self, "Retention", platform=platform, database=at.database, uploads=at.uploads)
         migrator.before(turns, indexer, retention)
-        completion = StructuredCompletion(self, "StructuredCompletion", platform=platform)
+        completion = StructuredCompletion(
+            self, "StructuredCompletion", platform=platform, switches=turns.switches
+        )
         functions = {
             "Http": turns.http,
             "WebSocket": turns.websocket,

@@ -5,12 +5,13 @@ from equerry.runtime.settings import StructuredCompletionSettings
 
 from infra.functions import Platform, PythonFunction
 from infra.models import grant_model_key
+from infra.parameters import Switches
 
 
 class StructuredCompletion(Construct):
     """Callers hold lambda:InvokeFunction on the alias `live`; nobody has it by default."""
 
-    def __init__(self, scope: Construct, id: str, *, platform: Platform) -> None:
+    def __init__(self, scope: Construct, id: str, *, platform: Platform, switches: Switches) -> None:
         super().__init__(scope, id)
         config = platform.config
         completion = PythonFunction(
@@ -27,8 +28,10 @@ class StructuredCompletion(Construct):
                 model_id=config.model.id,
                 model_secret_arn=config.model.secret_arn,
                 model_base_url=config.model.base_url,
+                assistant_off_ssm_prefix=switches.prefix,
             ),
         )
         self.function = completion.function
         grant_model_key(self.function, config)
+        switches.grant_read_levels(self.function)
         self.alias = completion.live

@@ -54,7 +54,7 @@ class Turns(Construct):
         self._platform = platform
         self._resources = resources
         self._build = build
-        self._switches = Switches(self, "AssistantSwitch", config=platform.config)
+        self.switches = Switches(self, "AssistantSwitch", config=platform.config)
         self.http = self._http(build)
         self.websocket = self._websocket()
         self.worker = self._worker()
@@ -91,13 +91,13 @@ class Turns(Construct):
                 intent_tier=config.intent_tier,
                 organisations_unlisted_enabled=config.auth.organisations == "all",
                 billing_entitlements_table=config.billing.entitlements_table if config.billing else None,
-                **self._switches.variables,
+                **self.switches.variables,
                 **limit_variables(config.turns),
             ),
         )
         http = entry.function
         grant_entitlements(http, config)
-        self._switches.grant_read(http)
+        self.switches.grant_read(http)
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)
         at.queue.grant_hand_off(http)
@@ -149,7 +149,7 @@ class Turns(Construct):
         worker = runner.function
         at.database.runtime.grant_read(worker)
         at.tables.grant_run_turns(worker)
-        self._switches.grant_read(worker)
+        self.switches.grant_read(worker)
         at.sockets.grant_publish(worker)
         at.uploads.grant_artifacts(worker)
         grant_model_key(worker, self._platform.config)
@@ -217,6 +217,6 @@ class Turns(Construct):
             model_secret_arn=config.model.secret_arn,
             model_base_url=config.model.base_url,
             profiles_path=f"{config.data_path}/profiles",
-            **self._switches.variables,
+            **self.switches.variables,
             **limit_variables(config.turns),
         )

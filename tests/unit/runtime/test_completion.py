@@ -13,9 +13,11 @@ from equerry.kernel.usage import Usage
 from equerry.ports.model import ModelRejected, ModelUnavailable
 from equerry.runtime.completion import CompletionApp, build_completion_app
 from equerry.runtime.observability import logger
+from equerry.runtime.parameters import open_parameters
 from equerry.services.completion import CompletionService
 from equerry.surfaces.completion import StructuredCompletionRequestError
 
+from tests.contract.aws_backends import start_aws
 from tests.contract.models.clock import ScriptedClock
 
 WORDS = "the merger is on Friday"
@@ -134,6 +136,26 @@ def test_the_extractive_responder_cannot_complete_and_says_what_to_configure() -
         StructuredCompletionRequestError, match=r"^\[503 model_not_configured\] .*MODEL_PROVIDER"
     ):
         completion({"input": WORDS}, Context())
+
+
+@pytest.mark.req("F-INC-01")
+@pytest.mark.parametrize(("off", "ends"), [("fixture", "503 model_switched_off"), ("anthropic", "")])
+def test_a_model_that_an_operator_turned_off_completes_nothing(off: str, ends: str) -> None:
+    environment = {
+        "EQUERRY_STAGE": "test",
+        "MODEL_PROVIDER": "fixture",
+        "ASSISTANT_OFF_SSM_PREFIX": "/equerry/test/off",
+    }
+    open_parameters.cache_clear()
+    with start_aws("moto") as clients:
+        clients.ssm.put_parameter(Name="/equerry/test/off/model", Value=off, Type="String")
+        completion = build_completion_app(environment)
+        open_parameters.cache_clear()
+        if not ends:
+            assert completion({"input": WORDS}, Context())["text"]
+            return
+        with pytest.raises(StructuredCompletionRequestError, match=ends):
+            completion({"input": WORDS}, Context())
 
 
 def test_a_bug_of_ours_passes_through() -> None:

@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from equerry.adapters.aws.clients import AwsClients
+from equerry.adapters.aws.metrics import EmfMetricAdapter
 from equerry.kernel.clock import Clock
 from equerry.ports.model import ModelPort
 from equerry.runtime.clock import SystemClock
 from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
+from equerry.runtime.parameters import build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import StructuredCompletionSettings
 from equerry.services.completion import Completion, CompletionService
+from equerry.services.model_switching import guard_model
 from equerry.services.telemetry import describe_completion
 from equerry.surfaces.completion import decode_request, encode_completion, respond
 
@@ -50,5 +53,8 @@ def build_completion_app(environ: Mapping[str, str] = os.environ) -> CompletionA
 
 
 def _find_model(settings: StructuredCompletionSettings, clock: Clock) -> ModelPort | None:
-    # The extractive responder only answers out of documents, and there are none here.
-    return None if settings.model_provider == "extractive" else build_model(settings, AwsClients(), clock)
+    if settings.model_provider == "extractive":
+        return None  # it only answers out of documents, and there are none here
+    switch = build_switch(settings, open_parameters(), EmfMetricAdapter(settings.equerry_stage))
+    open_parameters().preload(list_parameters(settings, switch))
+    return guard_model(build_model(settings, AwsClients(), clock), switch)

@@ -183,7 +183,7 @@ class RetentionSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StructuredCompletionSettings(Environment):
+class StructuredCompletionSettings(ParameterSettings):
     """Completions for other services: no database, no API."""
 
     equerry_stage: str

@@ -11,7 +11,8 @@ from equerry.ports.switches import SwitchPort
 def guard_model(model: ModelPort, switch: SwitchPort) -> ModelPort:
     """Return the model with a switch before it, which is asked before each round.
 
-    A round then also raises ModelSwitchedOff: an operator has turned the model, or its provider, off.
+    A round then also raises ModelSwitchedOff: an operator has turned the model, or its provider, off. Where
+    several models stand in for each other, guard each: another takes over as it would from one that fails.
     """
     return _ModelBehindSwitch(model=model, switch=switch)
 
