@@ -5,10 +5,13 @@ from urllib.parse import parse_qsl
 
 import pytest
 from equerry.adapters.fixture.script import call, replay, say
+from equerry.domain.activity import DraftRecord
+from equerry.kernel.identifiers import DraftId, RunId
 
+from tests.fakes.activity import MemoryActivityAdapter
 from tests.unit.runtime.test_http_app import UNKNOWN, Api
 from tests.unit.services.test_recording import Look
-from tests.unit.services.world import World
+from tests.unit.services.world import ADA, World
 
 CANARY = "canary-0f9e8d7c6b5a"
 
@@ -126,6 +129,28 @@ def test_activity_says_how_long_rows_are_kept_and_fatigue_that_there_is_too_litt
     }
     assert request(api, "GET", "/activity/fatigue")[0] == 403
     assert request(api, "GET", "/activity")[0] == 403
+
+
+@pytest.mark.req("A-ADMIN-14", "A-ADMIN-15")
+def test_a_flagged_organisation_is_told_so_and_goes_on_asking(api: Api) -> None:
+    run_id = ask(api)
+    for number in range(20):
+        draft = DraftRecord(
+            draft_id=DraftId(f"draft-{number}"),
+            run_id=RunId(run_id),
+            conversation_id=api.world.store.runs[RunId(run_id)].conversation_id,
+            stage="accepted",
+            target="estimate",
+            operation="update",
+            edited=False,
+            at=api.world.clock.now(),
+        )
+        MemoryActivityAdapter(api.world.store).record_draft(ADA, draft)
+
+    found = read(api, "GET", "/activity/fatigue", token="root")
+
+    assert (found["accepted"], found["uneditedPct"], found["flagged"]) == (20, 100.0, True)
+    assert request(api, "GET", f"/runs/{ask(api)}")[0] == 200
 
 
 @pytest.mark.req("A-PROG-01")
