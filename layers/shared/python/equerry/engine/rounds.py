@@ -100,7 +100,7 @@ class RoundReader:
         if not self._gate.acquire(blocking=False):
             return False
         try:
-            self._break = self.find_break()
+            self._break = self._break or self.find_break()
             self._over = self._break is not None or self._is_silent()
         finally:
             self._gate.release()
