@@ -178,7 +178,7 @@ export class RunFeed {
     const run = this.#run;
     if (control.runId === null || run?.runId !== control.runId) return;
     if (control.type === "gap") this.#skip(run, control.payload.next);
-    if (control.type === "heartbeat") run.promise(control.payload.lastSeq);
+    if (control.type === "heartbeat") run.hear(control.payload.lastSeq);
     if (control.type === "subscribed") this.#onSubscribed(run, control.payload);
   }
 
@@ -242,11 +242,20 @@ export class RunFeed {
     const run = this.#run;
     if (run === null) return;
     run.recoveries += 1;
-    // The socket first, a new one if this one has gone silent; if that brought nothing, the log itself.
-    if (!this.#isLive() || run.recoveries % 2 === 0) void this.#poll(run);
-    else if (run.isSilent) this.#connection.renew();
-    else this.#subscribe("resume");
+    if (!this.#isLive()) void this.#poll(run);
+    else if (run.isSilent) this.#breakSilence(run);
+    // The socket first; if that brought nothing, the log itself.
+    else if (run.recoveries % 2 === 1) this.#subscribe("resume");
+    else void this.#poll(run);
     this.#settleTimers();
+  }
+
+  /** A question that is answered is no silence; one that is not means that the connection is broken. */
+  #breakSilence(run: FollowedRun): void {
+    const turn = run.recoveries % 3;
+    if (turn === 1) this.#subscribe("resume");
+    else if (turn === 2) this.#connection.renew();
+    else void this.#poll(run);
   }
 
   async #poll(run: FollowedRun): Promise<void> {

@@ -20,10 +20,8 @@ export interface Placed {
 /** Frames that merely overtake each other sort themselves out within this time. */
 const GAP_MS = 250;
 const BEHIND_MS = 1_500;
-/** How long a run may wait for its worker before the reader asks again. */
-const QUIET_MS = 15_000;
-/** A live run beats every 15 s: one that misses two beats is not heard any more. */
-const SILENCE_MS = 32_000;
+/** A live run beats every 15 s: the reader asks after one that is late, and misses the second in vain. */
+const QUIET_MS = 16_000;
 
 export class FollowedRun {
   readonly runId: string;
@@ -50,8 +48,7 @@ export class FollowedRun {
 
   /** Milliseconds to wait for the next frame before looking for it. */
   get patienceMs(): number {
-    if (this.isSilent) return SILENCE_MS;
-    if (this.#fetching.size > 0) return QUIET_MS;
+    if (this.isSilent || this.#fetching.size > 0) return QUIET_MS;
     if (this.order.hasGap) return Math.min(QUIET_MS, GAP_MS * 2 ** this.recoveries);
     if (this.isBehind) return Math.min(QUIET_MS, BEHIND_MS * 2 ** this.recoveries);
     return QUIET_MS;
@@ -60,6 +57,12 @@ export class FollowedRun {
   /** Know that there is an event with this `seq`. */
   promise(seq: number): void {
     this.#promised = Math.max(this.#promised, seq);
+  }
+
+  /** Know that the run lives, and that there is an event with this `seq`. */
+  hear(lastSeq: number): void {
+    this.recoveries = 0;
+    this.promise(lastSeq);
   }
 
   /** Take one frame; returns those that are now due, in order. */

@@ -32,7 +32,10 @@ test("a live run that misses two heartbeats is heard again over a new connection
   expect(service.sockets).toHaveLength(1);
 
   const silent = service.socket;
-  await wait(33_000);
+  await wait(17_000);
+  expect(silent.sent.at(-1)).toMatchObject({ action: "resume", runId: RUN, after: 2 });
+  expect(service.sockets).toHaveLength(1);
+  await wait(16_000);
 
   expect(silent.closed).toBe(true);
   expect(service.sockets).toHaveLength(2);
@@ -40,6 +43,20 @@ test("a live run that misses two heartbeats is heard again over a new connection
   expect(service.socket.sent.at(-1)).toMatchObject({ action: "subscribe", runId: RUN, after: 2 });
   service.socket.push(...run.slice(2));
   expect(fixture.answer).toMatchObject({ text: "ab", phase: "ended" });
+});
+
+test("a connection that answers is kept, however late the heartbeats are", async () => {
+  await fixture.ask();
+  const run = runOf(["a", "b"]);
+  service.log = run;
+  service.socket.push(run[0], run[1]);
+  await wait(16_500);
+  service.socket.push(control("subscribed", { lastSeq: 2, ended: false }));
+  await wait(14_000);
+  expect(service.sockets).toHaveLength(1);
+  service.socket.push(control("heartbeat", { lastSeq: 2 }));
+  await wait(15_000);
+  expect(service.sockets).toHaveLength(1);
 });
 
 test("once a run has ended its silence is no break", async () => {

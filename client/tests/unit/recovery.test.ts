@@ -83,7 +83,7 @@ test("a run whose done was lost is ended from the run itself", async () => {
 test("silence in a live run makes the reader ask again", async () => {
   await fixture.ask();
   const before = service.socket.sent.length;
-  await wait(15_000);
+  await wait(16_000);
   expect(service.socket.sent.slice(before)).toContainEqual(
     expect.objectContaining({ action: "resume", runId: RUN, after: 0 }),
   );
