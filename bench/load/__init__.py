@@ -1,0 +1,1 @@
+"""Many conversations at once, on the local stack."""
