@@ -1,15 +1,19 @@
 """A run as server-sent events: a stretch an answer, until there is nothing more to come back for."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pytest
+from equerry.adapters.fixture.script import call, replay, say
+from equerry.channel.control import CONTROL_TYPES
 from equerry.channel.envelope import Envelope
+from equerry.channel.events import EVENT_TYPES
 from equerry.kernel.identifiers import RunId
 from equerry.services.reading import FOLLOW_S
 from equerry.services.replaying import MAX_PAGE_BYTES
 
+from local.codegen.typescript import to_camel
 from tests.unit.runtime.test_http_app import UNKNOWN, Api, opened
 from tests.unit.services.world import World
 
@@ -182,3 +186,26 @@ def test_an_answer_stays_below_what_a_function_may_return(api: Api) -> None:
 
     assert [seq for seq, _, _ in source.events] == [str(seq) for seq in range(1, 41)]
     assert max(sizes) <= MAX_PAGE_BYTES * 1.01
+
+
+@pytest.mark.req("A-TURN-04")
+def test_on_every_way_to_a_reader_a_turn_speaks_the_one_declared_vocabulary() -> None:
+    api = Api(World(script=replay([call("look"), say("Hello ", "there.")])))
+    run = asked(api, answered=False)
+    conversation = api.world.store.runs[run].conversation_id
+    reader = api.world.connect("reader")
+    api.world.sockets.subscribe(reader, conversation, run_id=run, after=0)
+    api.world.worker.execute(run, conversation)
+    source = EventSource(api, f"/runs/{run}/events")
+    source.read_to_the_end()
+    _, page, _ = api("GET", f"/runs/{run}/envelopes")
+
+    live = [frame for frame in api.world.frames(reader) if frame["seq"]]
+    controls = {frame["type"] for frame in api.world.frames(reader) if not frame["seq"]}
+
+    assert live == page["envelopes"] == [data for _, _, data in source.events]
+    assert {"accepted", "step", "tool_start", "tool_end", "token", "done"} <= {f["type"] for f in live}
+    for frame in live:
+        declared = {to_camel(field.name) for field in fields(EVENT_TYPES[frame["type"]])}
+        assert set(frame["payload"]) <= declared
+    assert controls <= CONTROL_TYPES.keys()
