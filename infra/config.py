@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ModelProvider = Literal["extractive", "anthropic", "fixture"]
+ModelProvider = Literal["extractive", "bedrock", "anthropic", "openai", "fixture"]
 Architecture = Literal["arm64", "x86_64"]
 
 
@@ -74,12 +74,33 @@ class BillingConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """Who answers; the secret holds the provider's key."""
+    """Who answers; the secret holds the provider's key.
+
+    Attributes:
+        by_parameter: an operator may change the choice without a deployment.
+        allowed: further pairs that may be chosen, `fallbacks` those that stand in.
+        purposes, reasoning: by purpose.
+        secrets, base_urls: of further providers.
+    """
 
     provider: ModelProvider
     id: str | None
     secret_arn: str | None
     base_url: str | None
+    by_parameter: bool
+    allowed: tuple[str, ...]
+    fallbacks: tuple[str, ...]
+    purposes: Mapping[str, str]
+    reasoning: Mapping[str, str]
+    secrets: Mapping[str, str]
+    base_urls: Mapping[str, str]
+    guardrail: str | None
+
+    @property
+    def uses_bedrock(self) -> bool:
+        """Whether any model that may be asked is Bedrock's."""
+        pairs = (*self.allowed, *self.fallbacks, *self.purposes.values())
+        return self.provider == "bedrock" or any(pair.startswith("bedrock/") for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

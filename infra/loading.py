@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
+from infra.loading_models import load_model
 from infra.loading_turns import check_wall_time, load_turn_limits
 from infra.log_groups import RETENTION
 from infra.reading import ConfigurationRefused, Reader
@@ -64,7 +65,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         database=_database(root, local=local),
         auth=_auth(root.table("auth"), local=local),
         billing=_billing(root.table("billing")),
-        model=_model(root.table("model"), local=local),
+        model=load_model(root.table("model"), local=local),
         limits=_limits(root.table("limits"), production=production),
         turns=load_turn_limits(root.table("turns")),
         alarms=load_alarms(root, local=local is not None),
@@ -220,33 +221,6 @@ def _billing(table: Reader) -> config.BillingConfig | None:
     if enforced and name is None:
         table.refuse("entitlements_table", "is missing; enforcement reads it on every write")
     return config.BillingConfig(entitlements_table=name or "") if enforced else None
-
-
-def _model(table: Reader, *, local: config.LocalConfig | None) -> config.ModelConfig:
-    provider = table.choice("provider", ("extractive", "anthropic", "fixture"), default="extractive")
-    if provider == "fixture" and not local:
-        table.refuse(
-            "provider",
-            "'fixture' answers from a script and is for the local stage only; use extractive or anthropic",
-        )
-    found = config.ModelConfig(
-        provider=cast("config.ModelProvider", provider),
-        id=table.text("id", default=None, meaning="the provider's model id"),
-        secret_arn=table.text(
-            "secret_arn",
-            pattern=r"arn:aws[a-z-]*:secretsmanager:.+",
-            meaning="a Secrets Manager ARN",
-            default=None,
-        ),
-        base_url=table.text(
-            "base_url", pattern=_ANY_HTTP if local else _HTTPS, meaning="an https address", default=None
-        ),
-    )
-    if provider == "anthropic":
-        for name, entry in (("id", found.id), ("secret_arn", found.secret_arn)):
-            if entry is None:
-                table.refuse(name, "is missing; the anthropic provider needs it")
-    return found
 
 
 def _limits(table: Reader, *, production: bool) -> config.LimitsConfig:

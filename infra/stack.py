@@ -19,6 +19,7 @@ from infra.indexer import Indexer
 from infra.key import StageKey
 from infra.layers import Layers
 from infra.migrator import Migrator
+from infra.models import ModelChoices
 from infra.network import Network
 from infra.parameters import Parameters
 from infra.retention import Retention
@@ -72,6 +73,7 @@ class EquerryStack(Stack):
             uploads=Uploads(self, "Uploads", key=key, removal=removal, config=config),
             http=HttpApi(self, "HttpApi", key=key, config=config),
             sockets=WebSocketApi(self, "WebSocketApi", key=key, config=config),
+            models=ModelChoices(self, "Models", config=config),
         )
 
     def _serve(self, platform: Platform, at: TurnResources) -> None:
@@ -81,7 +83,7 @@ class EquerryStack(Stack):
         retention = Retention(self, "Retention", platform=platform, database=at.database, uploads=at.uploads)
         migrator.before(turns, indexer, retention)
         completion = StructuredCompletion(
-            self, "StructuredCompletion", platform=platform, switches=turns.switches
+            self, "StructuredCompletion", platform=platform, switches=turns.switches, models=at.models
         )
         functions = {
             "Http": turns.http,

@@ -4,14 +4,16 @@ from constructs import Construct
 from equerry.runtime.settings import StructuredCompletionSettings
 
 from infra.functions import Platform, PythonFunction
-from infra.models import grant_model_key
+from infra.models import ModelChoices
 from infra.parameters import Switches
 
 
 class StructuredCompletion(Construct):
     """Callers hold lambda:InvokeFunction on the alias `live`; nobody has it by default."""
 
-    def __init__(self, scope: Construct, id: str, *, platform: Platform, switches: Switches) -> None:
+    def __init__(
+        self, scope: Construct, id: str, *, platform: Platform, switches: Switches, models: ModelChoices
+    ) -> None:
         super().__init__(scope, id)
         config = platform.config
         completion = PythonFunction(
@@ -24,14 +26,11 @@ class StructuredCompletion(Construct):
             reaches_database=False,
             settings=StructuredCompletionSettings(
                 equerry_stage=config.stage,
-                model_provider=config.model.provider,
-                model_id=config.model.id,
-                model_secret_arn=config.model.secret_arn,
-                model_base_url=config.model.base_url,
+                **models.variables(conversations=False),
                 assistant_off_ssm_prefix=switches.prefix,
             ),
         )
         self.function = completion.function
-        grant_model_key(self.function, config)
+        models.grant(self.function, conversations=False)
         switches.grant_read_levels(self.function)
         self.alias = completion.live

@@ -89,10 +89,10 @@ class Tables(Construct):
         self.replay.grant(grantee, "Query")
 
     def grant_run_turns(self, grantee: iam.IGrantable) -> None:
-        """Claim, keep and settle the lease, log envelopes, find who listens, heed stop flags."""
+        """Claim, keep and settle the lease, log envelopes, find who listens, heed flags, tell failures."""
         self.leases.grant(grantee, "GetItem", "UpdateItem", "DeleteItem")
         self.usage.grant(grantee, "UpdateItem")
-        self.run_flags.grant(grantee, "GetItem", "DeleteItem")
+        self.run_flags.grant(grantee, "GetItem", "PutItem", "Query", "DeleteItem")
         self.connections.grant(grantee, "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")
 

@@ -21,7 +21,7 @@ from infra.build import Build
 from infra.database import Database
 from infra.functions import Platform, PythonFunction
 from infra.http_api import HttpApi
-from infra.models import grant_model_key
+from infra.models import ModelChoices
 from infra.parameters import Switches
 from infra.tables import Tables
 from infra.turn_queue import TurnQueue
@@ -42,6 +42,7 @@ class TurnResources:
     uploads: Uploads
     http: HttpApi
     sockets: WebSocketApi
+    models: ModelChoices
 
 
 class Turns(Construct):
@@ -152,7 +153,7 @@ class Turns(Construct):
         self.switches.grant_read(worker)
         at.sockets.grant_publish(worker)
         at.uploads.grant_artifacts(worker)
-        grant_model_key(worker, self._platform.config)
+        at.models.grant(worker, conversations=True)
         runner.live.add_event_source(
             sources.SqsEventSource(
                 at.queue.queue,
@@ -212,10 +213,7 @@ class Turns(Construct):
             equerry_version=self._build.version,
             equerry_commit=self._build.commit,
             most_retrieved_characters=config.alarms.retrieved_characters,
-            model_provider=config.model.provider,
-            model_id=config.model.id,
-            model_secret_arn=config.model.secret_arn,
-            model_base_url=config.model.base_url,
+            **at.models.variables(conversations=True),
             profiles_path=f"{config.data_path}/profiles",
             **self.switches.variables,
             **limit_variables(config.turns),

@@ -2,8 +2,8 @@
 
 import pytest
 from equerry.domain.routing import (
-    CHAT_ENVIRONMENT,
-    CHAT_PARAMETER,
+    CONVERSATION_ENVIRONMENT,
+    CONVERSATION_PARAMETER,
     ENVIRONMENT,
     EXTRACTIVE,
     FIXTURE,
@@ -78,8 +78,8 @@ def test_chat_takes_a_command_line_from_the_environment_alone() -> None:
     codex = ModelChoice(provider="codex", model="codex-1")
     table = ModelTable(allowed=(codex,))
 
-    assert table.resolve((CHAT_ENVIRONMENT, said("codex"))).choice == codex
-    assert table.resolve((CHAT_PARAMETER, said("codex"))).choice == EXTRACTIVE
+    assert table.resolve((CONVERSATION_ENVIRONMENT, said("codex"))).choice == codex
+    assert table.resolve((CONVERSATION_PARAMETER, said("codex"))).choice == EXTRACTIVE
 
 
 def test_a_model_alone_is_of_the_provider_that_is_chosen_otherwise() -> None:

@@ -20,11 +20,11 @@ FIXTURE = ModelChoice(provider="fixture", model="script-1")
 KEYLESS = {"extractive": EXTRACTIVE, "fixture": FIXTURE}
 """What needs neither key nor network, and has one model, by the name it is chosen by."""
 ENVIRONMENT, PARAMETER = "environment", "parameter"
-CHAT_ENVIRONMENT, CHAT_PARAMETER = "chat environment", "chat parameter"
+CONVERSATION_ENVIRONMENT, CONVERSATION_PARAMETER = "conversation environment", "conversation parameter"
 TABLE = "table"
 """Where a choice can come from: what the function was started with, what an operator changed since, for all
 purposes or for conversations alone; and the table of purposes."""
-ONLY_DIRECT = {PARAMETER: frozenset({"fixture"}), CHAT_PARAMETER: frozenset({"fixture", "codex"})}
+ONLY_DIRECT = {PARAMETER: frozenset({"fixture"}), CONVERSATION_PARAMETER: frozenset({"fixture", "codex"})}
 """Providers that a source may not choose, because they belong to one machine."""
 RETIRED = frozenset({"claude-code"})
 _UNSAID = frozenset({"", "-", "unset"})

@@ -53,7 +53,7 @@ def build_completion_app(environ: Mapping[str, str] = os.environ) -> CompletionA
 
 
 def _find_model(settings: StructuredCompletionSettings, clock: Clock) -> ModelPort | None:
-    if settings.model_provider == "extractive":
+    if settings.model_provider in (None, "extractive"):
         return None  # it only answers out of documents, and there are none here
     switch = build_switch(settings, open_parameters(), EmfMetricAdapter(settings.equerry_stage))
     open_parameters().preload(list_parameters(settings, switch))

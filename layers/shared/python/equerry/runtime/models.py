@@ -2,46 +2,141 @@
 
 import json
 import random
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from equerry.domain.routing import (
+    ENVIRONMENT,
+    KEYLESS,
+    PURPOSES,
+    RETIRED,
+    ModelTable,
+    Purpose,
+    Stated,
+    parse_pairs,
+)
+from equerry.engine.model import ModelChoice, ReasoningLevel
 from equerry.kernel.clock import Clock
-from equerry.ports.model import ModelPort
+from equerry.ports.model import ModelPort, ModelUnusable
 
 if TYPE_CHECKING:
     from equerry.adapters.aws.clients import AwsClients
+
+LIVE = ("bedrock", "anthropic", "openai")
+"""Providers with a model behind a network."""
+_KEYED = frozenset({"anthropic", "openai"})
+_LEVELS: Mapping[str, ReasoningLevel] = {"low": "low", "medium": "medium", "high": "high"}
 
 
 class ModelSettings(Protocol):
     """What every function that asks a model reads from its environment."""
 
     @property
-    def model_provider(self) -> str: ...
+    def model_provider(self) -> str | None: ...
     @property
     def model_id(self) -> str | None: ...
     @property
     def model_secret_arn(self) -> str | None: ...
     @property
     def model_base_url(self) -> str | None: ...
+    @property
+    def model_secrets(self) -> str | None: ...
+    @property
+    def model_base_urls(self) -> str | None: ...
+    @property
+    def model_allowed(self) -> str | None: ...
+    @property
+    def model_fallbacks(self) -> str | None: ...
+    @property
+    def model_purposes(self) -> str | None: ...
+    @property
+    def model_reasoning(self) -> str | None: ...
+    @property
+    def model_guardrail(self) -> str | None: ...
 
 
 def build_model(settings: ModelSettings, clients: "AwsClients", clock: Clock) -> ModelPort:
-    """Build the configured provider's adapter; `clients` is used only by a provider that has a key.
+    """Build the adapter of the model that the environment states; nothing stands in for it.
 
     Raises:
         ValueError: an unknown provider, or a setting or key that the chosen one needs is missing.
         Unavailable: the key's secret could not be read.
     """
-    match settings.model_provider:
-        case "extractive":
+    require_settings(settings)
+    stated = Stated(provider=settings.model_provider, model=settings.model_id)
+    table = build_table(settings)
+    return build_adapter(table.resolve((ENVIRONMENT, stated)).choice, settings, clients, clock)
+
+
+def require_settings(settings: ModelSettings) -> None:
+    """Raise ValueError where the environment states a model that could never be asked."""
+    provider = settings.model_provider
+    if provider is None or provider in KEYLESS:
+        return
+    if provider in RETIRED or provider not in LIVE:
+        known = ", ".join(repr(name) for name in (*KEYLESS, *LIVE))
+        raise ValueError(f"MODEL_PROVIDER must be one of {known}, got {provider!r}")
+    if not settings.model_id:
+        raise ValueError(f"MODEL_ID must name the model when MODEL_PROVIDER is {provider!r}")
+    if provider in _KEYED and not settings.model_secret_arn:
+        raise ValueError(f"MODEL_SECRET_ARN must name the key's secret when MODEL_PROVIDER is {provider!r}")
+
+
+def build_table(settings: ModelSettings) -> ModelTable:
+    """Return whom this function may ask; the model that the environment states is always among them.
+
+    Raises:
+        ValueError: an entry of a list does not parse; the message says which.
+    """
+    stated: tuple[ModelChoice, ...] = ()
+    if settings.model_provider and settings.model_id and settings.model_provider not in KEYLESS:
+        stated = (ModelChoice(provider=settings.model_provider, model=settings.model_id),)
+    return ModelTable(
+        allowed=(*stated, *parse_pairs(settings.model_allowed or "")),
+        fallbacks=parse_pairs(settings.model_fallbacks or ""),
+        reasoning={
+            purpose: _read_level(level) for purpose, level in _read_purposes(settings.model_reasoning)
+        },
+    )
+
+
+def read_purposes(settings: ModelSettings) -> dict[Purpose, Stated]:
+    """Return what the table of purposes says, by purpose.
+
+    Raises:
+        ValueError: an unknown purpose, or an entry that is no pair.
+    """
+    found: dict[Purpose, Stated] = {}
+    for purpose, pair in _read_purposes(settings.model_purposes):
+        (choice,) = parse_pairs(pair)
+        keyless = next((name for name, known in KEYLESS.items() if known == choice), None)
+        found[purpose] = Stated(provider=keyless or choice.provider, model=None if keyless else choice.model)
+    return found
+
+
+def build_adapter(
+    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
+) -> ModelPort:
+    """Build one pair's adapter; `clients` is used only by a provider that has a key.
+
+    Raises:
+        ModelUnusable: this function has no key for the provider, or does not know it.
+        ValueError: the key's secret holds none.
+        Unavailable: the key's secret could not be read.
+    """
+    match choice.provider:
+        case "embedded":
             return _build_extractive(settings, clock)
         case "fixture":
             return _build_fixture(clock)
+        case "bedrock":
+            return _build_bedrock(choice, settings, clock)
         case "anthropic":
-            return _build_anthropic(settings, clients, clock)
+            return _build_anthropic(choice, settings, clients, clock)
+        case "openai":
+            return _build_openai(choice, settings, clients, clock)
         case unknown:
-            raise ValueError(
-                f"MODEL_PROVIDER must be 'extractive', 'anthropic' or 'fixture', got {unknown!r}"
-            )
+            raise ModelUnusable(f"no adapter speaks to the provider {unknown!r}")
 
 
 def _build_extractive(settings: ModelSettings, clock: Clock) -> ModelPort:
@@ -58,22 +153,62 @@ def _build_fixture(clock: Clock) -> ModelPort:
     return FixtureModelAdapter(clock)
 
 
-def _build_anthropic(settings: ModelSettings, clients: "AwsClients", clock: Clock) -> ModelPort:
-    if not settings.model_id:
-        raise ValueError("MODEL_ID must name the model when MODEL_PROVIDER is 'anthropic'")
-    if not settings.model_secret_arn:
-        raise ValueError("MODEL_SECRET_ARN must name the key's secret when MODEL_PROVIDER is 'anthropic'")
-    from equerry.adapters.anthropic.model import connect_anthropic
-    from equerry.adapters.aws.secrets import SecretsReader
+def _build_bedrock(choice: ModelChoice, settings: ModelSettings, clock: Clock) -> ModelPort:
+    from equerry.adapters.bedrock.model import connect_bedrock
+    from equerry.adapters.bedrock.request import Guardrail
 
-    secret = SecretsReader(clients.secrets, clock).fetch_secret(settings.model_secret_arn)
+    identifier, _, version = (settings.model_guardrail or "").rpartition(":")
+    return connect_bedrock(
+        model=choice.model,
+        base_url=_find_address(choice.provider, settings),
+        clock=clock,
+        jitter=random.random,
+        guardrail=Guardrail(identifier, version) if identifier else None,
+    )
+
+
+def _build_anthropic(
+    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
+) -> ModelPort:
+    from equerry.adapters.anthropic.model import connect_anthropic
+
     return connect_anthropic(
-        model=settings.model_id,
-        api_key=_read_key(secret),
-        base_url=settings.model_base_url,
+        model=choice.model,
+        api_key=_fetch_key(choice.provider, settings, clients, clock),
+        base_url=_find_address(choice.provider, settings),
         clock=clock,
         jitter=random.random,
     )
+
+
+def _build_openai(
+    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
+) -> ModelPort:
+    from equerry.adapters.openai.model import connect_openai
+
+    return connect_openai(
+        model=choice.model,
+        api_key=_fetch_key(choice.provider, settings, clients, clock),
+        base_url=_find_address(choice.provider, settings),
+        clock=clock,
+        jitter=random.random,
+    )
+
+
+def _find_address(provider: str, settings: ModelSettings) -> str | None:
+    if provider == settings.model_provider and settings.model_base_url:
+        return settings.model_base_url
+    return _read_entries(settings.model_base_urls).get(provider)
+
+
+def _fetch_key(provider: str, settings: ModelSettings, clients: "AwsClients", clock: Clock) -> str:
+    arn = settings.model_secret_arn if provider == settings.model_provider else None
+    arn = arn or _read_entries(settings.model_secrets).get(provider)
+    if not arn:
+        raise ModelUnusable(f"no secret is configured that holds a key for {provider}")
+    from equerry.adapters.aws.secrets import SecretsReader
+
+    return _read_key(SecretsReader(clients.secrets, clock).fetch_secret(arn))
 
 
 def _read_key(secret: str) -> str:
@@ -84,3 +219,23 @@ def _read_key(secret: str) -> str:
     if not text:
         raise ValueError('the secret that MODEL_SECRET_ARN names must be the key, or {"apiKey": "..."}')
     return text
+
+
+def _read_entries(text: str | None) -> dict[str, str]:
+    """Read `name=text` entries; the text may hold anything but a comma."""
+    pairs = (entry.partition("=") for entry in (text or "").split(",") if entry.strip())
+    return {name.strip(): said.strip() for name, _, said in pairs}
+
+
+def _read_purposes(text: str | None) -> list[tuple[Purpose, str]]:
+    known = {str(purpose): purpose for purpose in PURPOSES}
+    entries = _read_entries(text)
+    if unknown := entries.keys() - known.keys():
+        raise ValueError(f"purposes are {', '.join(known)}; got {', '.join(sorted(unknown))}")
+    return [(known[name], said) for name, said in entries.items()]
+
+
+def _read_level(text: str) -> ReasoningLevel:
+    if text not in _LEVELS:
+        raise ValueError(f"MODEL_REASONING knows {', '.join(_LEVELS)}, got {text!r}")
+    return _LEVELS[text]

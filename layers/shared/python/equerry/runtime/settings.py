@@ -71,6 +71,42 @@ def limit_variables(stated: Mapping[str, int]) -> dict[str, Any]:
 
 
 @value
+@dataclass(frozen=True, kw_only=True)  # no slots: a class may have them from one of its bases alone
+class GatewaySettings(Environment):
+    """Which models a function may ask; lists have commas between their entries.
+
+    Attributes:
+        model_provider: chosen here it goes before the parameter; without either there is the extractive one.
+        model_id: as the provider names it.
+        model_secret_arn: holds the key of `model_provider`.
+        model_base_url: where `model_provider` is, if not at its own address.
+        model_secrets: of further providers, `openai=arn:...`.
+        model_base_urls: of further providers, `openai=https://...`.
+        model_allowed: pairs that a parameter may choose, `anthropic/claude-x`; the one stated here always is.
+        model_fallbacks: pairs that stand in, in order; `extractive` may be the last.
+        model_purposes: a model for one purpose, `judging=bedrock/...`.
+        model_reasoning: how hard a purpose is thought about, `judging=high`.
+        model_guardrail: of Bedrock's models, `id:version`.
+        model_most_at_once: rounds under way at one provider in one process.
+    """
+
+    model_provider: str | None = None
+    model_provider_ssm_parameter: str | None = None
+    model_id: str | None = None
+    model_id_ssm_parameter: str | None = None
+    model_secret_arn: str | None = None
+    model_base_url: str | None = None
+    model_secrets: str | None = None
+    model_base_urls: str | None = None
+    model_allowed: str | None = None
+    model_fallbacks: str | None = None
+    model_purposes: str | None = None
+    model_reasoning: str | None = None
+    model_guardrail: str | None = None
+    model_most_at_once: int = 8
+
+
+@value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings(LimitSettings):
     """The HTTP entry points."""
@@ -114,7 +150,7 @@ class WebSocketSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings(LimitSettings):
+class WorkerSettings(LimitSettings, GatewaySettings):
     """Turns from the queue."""
 
     equerry_stage: str
@@ -131,10 +167,10 @@ class WorkerSettings(LimitSettings):
     equerry_version: str = "0"
     equerry_commit: str = "unknown"
     most_retrieved_characters: int = MOST_CHARACTERS
-    model_provider: str = "extractive"
-    model_id: str | None = None
-    model_secret_arn: str | None = None
-    model_base_url: str | None = None
+    assistant_conversation_provider: str | None = None
+    assistant_conversation_provider_ssm_parameter: str | None = None
+    assistant_conversation_model_id: str | None = None
+    assistant_conversation_model_id_ssm_parameter: str | None = None
     extractive_word_delay_ms: int = 15
     embedding_provider: str = "embedded"
     profiles_path: str = "/opt/profiles"
@@ -183,14 +219,10 @@ class RetentionSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StructuredCompletionSettings(ParameterSettings):
+class StructuredCompletionSettings(ParameterSettings, GatewaySettings):
     """Completions for other services: no database, no API."""
 
     equerry_stage: str
-    model_provider: str = "extractive"
-    model_id: str | None = None
-    model_secret_arn: str | None = None
-    model_base_url: str | None = None
 
 
 @value

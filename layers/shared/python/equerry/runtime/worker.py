@@ -14,13 +14,14 @@ from aws_lambda_powertools.utilities.batch import (
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
+from equerry.adapters.aws.provider_health import DynamoProviderHealthAdapter
 from equerry.adapters.aws.queue import SqsQueueAdapter
 from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.domain.execution import fit_worker
 from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.runtime.database import require_database
+from equerry.runtime.gateway import build_gateway, list_gateway_parameters
 from equerry.runtime.minting import new_nonce
-from equerry.runtime.models import build_model
 from equerry.runtime.observability import logger
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import WorkerSettings
@@ -28,7 +29,6 @@ from equerry.runtime.tools import build_tool_registry, derive_pack
 from equerry.runtime.tracing import enter_trace, find_trace_id
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.services.answering import AnswerService
-from equerry.services.model_switching import guard_model
 from equerry.services.pulse import PulseService
 from equerry.services.runs import RunService
 from equerry.services.switching import ToolSwitchService
@@ -72,13 +72,21 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     admissions = parts.build_admissions(settings)
     switch = build_switch(settings, open_parameters(), parts.metrics)
-    open_parameters().preload(list_parameters(settings, switch))
+    open_parameters().preload((*list_parameters(settings, switch), *list_gateway_parameters(settings)))
     tool_switches = ToolSwitchService(switch=switch, pack_of=derive_pack)
+    gateway = build_gateway(
+        settings,
+        parts.clients,
+        parts.clock,
+        parameters=open_parameters(),
+        store=DynamoProviderHealthAdapter(parts.clients.dynamodb, settings.run_flags_table),
+        switch=switch,
+    )
     answers = AnswerService(
         transcripts=parts.transcripts,
         runs=parts.runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
-        model=guard_model(build_model(settings, parts.clients, parts.clock), switch),
+        model=gateway.open("conversational"),
         endings=parts.build_endings(admissions, most_retrieved_characters=settings.most_retrieved_characters),
         release=f"{settings.equerry_version}+{settings.equerry_commit}",
         find_trace_id=find_trace_id,

@@ -1,0 +1,58 @@
+"""Reads `[model]` of a stage: who answers, who stands in, and where their keys are."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from equerry.domain.routing import PURPOSES
+from equerry.runtime.models import LIVE
+
+from infra import config
+from infra.reading import Reader
+
+_HTTPS = r"https://[^\s]+"
+_ANY_HTTP = r"https?://[^\s]+"
+_PAIR = r"extractive|[a-z-]+/[^,\s]+"
+_SECRET = r"arn:aws[a-z-]*:secretsmanager:.+"
+_KEYED = ("anthropic", "openai")
+
+
+def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.ModelConfig:
+    """Read `[model]`."""
+    provider = table.choice(
+        "provider", ("extractive", "bedrock", "anthropic", "openai", "fixture"), default="extractive"
+    )
+    if provider == "fixture" and not local:
+        table.refuse(
+            "provider",
+            "'fixture' answers from a script and is for the local stage only; use another",
+        )
+    address = _ANY_HTTP if local else _HTTPS
+    found = config.ModelConfig(
+        provider=cast("config.ModelProvider", provider),
+        id=table.text("id", default=None, meaning="the provider's model id"),
+        secret_arn=table.text("secret_arn", pattern=_SECRET, meaning="a Secrets Manager ARN", default=None),
+        base_url=table.text("base_url", pattern=address, meaning="an https address", default=None),
+        by_parameter=table.flag("by_parameter", default=False),
+        allowed=table.texts("allowed", pattern=_PAIR, meaning="pairs like anthropic/claude-x"),
+        fallbacks=table.texts("fallbacks", pattern=_PAIR, meaning="pairs like anthropic/claude-x"),
+        purposes=_by_name(table, "purposes", PURPOSES, pattern=_PAIR, meaning="a pair like bedrock/nova-x"),
+        reasoning=_by_name(
+            table, "reasoning", PURPOSES, pattern="low|medium|high", meaning="low, medium or high"
+        ),
+        secrets=_by_name(table, "secrets", _KEYED, pattern=_SECRET, meaning="a Secrets Manager ARN"),
+        base_urls=_by_name(table, "base_urls", LIVE, pattern=address, meaning="an https address"),
+        guardrail=table.text("guardrail", pattern=r"[^,\s]+:[^,:\s]+", meaning="id:version", default=None),
+    )
+    needed = {"id": found.id} if provider in LIVE else {}
+    if provider in _KEYED:
+        needed["secret_arn"] = found.secret_arn
+    for name, entry in needed.items():
+        if entry is None:
+            table.refuse(name, f"is missing; the {provider} provider needs it")
+    return found
+
+
+def _by_name(table: Reader, name: str, known: Sequence[str], *, pattern: str, meaning: str) -> dict[str, str]:
+    inner = table.table(name)
+    found = {each: inner.text(each, pattern=pattern, meaning=meaning, default=None) for each in known}
+    return {each: text for each, text in found.items() if text is not None}
