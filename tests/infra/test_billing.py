@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.loading import parse
+from infra.loading import PROJECT, parse
 from infra.reading import ConfigurationRefused
 from tests.infra.stages import SynthesisedStage, as_list, synthesise
 
@@ -65,3 +65,13 @@ def test_a_stage_says_whether_an_organisation_nobody_listed_has_the_assistant() 
     assert parse(MINIMAL, source="a test").auth.organisations == "all"
     listed = MINIMAL | {"auth": {**MINIMAL["auth"], "organisations": "listed"}}  # type: ignore[dict-item]
     assert parse(listed, source="a test").auth.organisations == "listed"
+
+
+@pytest.mark.req("A-BILL-10")
+def test_who_reads_how_to_deploy_is_told_what_must_be_there_before_enforcement() -> None:
+    notes = (PROJECT / "docs/operate.md").read_text(encoding="utf-8").split("## Billing")[1].split("\n## ")[0]
+    settings = (PROJECT / "docs/deploy.md").read_text(encoding="utf-8")
+
+    assert "must exist before `enforce` is turned on" in " ".join(notes.split())
+    (row,) = [line for line in settings.splitlines() if "`billing.enforce`" in line]
+    assert "must exist in that environment first" in row

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.runtime.test_http_app import UNKNOWN, Api, opened
-from tests.unit.services.world import NONCE, World
+from tests.unit.services.world import EVE, NONCE, World
 
 ROUTES = [route for route in Api(World()).routes if route.path.startswith("/conversations")]
 ONE = [route for route in ROUTES if "{conversationId}" in route.path]
@@ -258,3 +258,21 @@ def test_a_conversation_is_not_opened_where_the_assistant_is_not(body: dict[str,
 
     assert api("POST", "/conversations", body)[1]["code"] == code
     assert api("GET", "/conversations")[1]["conversations"] == []
+
+
+@pytest.mark.req("A-CONV-09", "A-TURN-04")
+def test_a_question_s_events_reach_whoever_asked_and_listens_in_order_and_nobody_else() -> None:
+    world = World()
+    api = Api(world)
+    conversation = opened(api)
+    accepted = api("POST", f"/conversations/{conversation}/messages", {"text": "Well?"})[1]
+    mine, other = world.connect("mine"), world.connect("other", EVE)
+    world.sockets.subscribe(mine, accepted["conversationId"], run_id=accepted["runId"], after=0)
+
+    world.worker.execute(accepted["runId"], accepted["conversationId"])
+
+    heard = [frame for frame in world.frames(mine) if frame["seq"] > 0]
+    assert [frame["seq"] for frame in heard] == list(range(1, len(heard) + 1))
+    assert "".join(frame["payload"]["delta"] for frame in heard if frame["type"] == "token") == "Hello there."
+    assert heard[-1]["type"] == "done"
+    assert world.frames(other) == []
