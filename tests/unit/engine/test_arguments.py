@@ -1,5 +1,7 @@
 """What a model sends a tool is checked before the tool sees it."""
 
+from pathlib import Path
+
 import pytest
 from equerry.adapters.fixture.script import say
 from equerry.engine.arguments import find_problem
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema.exceptions import SchemaError
 
-from tests.unit.engine.playing import ProbeTool, ask, contents, run
+from tests.unit.engine.playing import ProbeTool, ask, contents, run, wish
 from tests.unit.engine.test_run_loop import Model
 
 SPEC = ToolSpec(
@@ -68,8 +70,11 @@ def test_many_problems_are_counted_and_long_values_cut() -> None:
     assert len(long) < 500
 
 
-def test_nothing_is_fetched_for_a_schema_that_points_elsewhere() -> None:
-    spec = ToolSpec(name="t", description="d", input_schema={"$ref": "https://schemas.example/x.json"})
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_nothing_is_fetched_for_a_schema_that_points_elsewhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "string.json"
+    elsewhere.write_text('{"type": "string"}')
+    spec = ToolSpec(name="t", description="d", input_schema={"$ref": elsewhere.as_uri()})
 
     with pytest.raises(Exception, match="Unresolvable"):
         find_problem(spec, {})
@@ -98,8 +103,18 @@ def test_whatever_comes_is_either_run_or_answered(arguments: dict[str, object]) 
     (answer,) = contents(outcome)
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert outcome.stop == "end_turn"
-    if tool.heard:
+    if find_problem(SPEC, arguments) is None:
         assert (tool.heard, answer, finished.failure) == ([arguments], "done", None)
     else:
+        assert (tool.heard, finished.failure) == ([], "invalid_arguments")
         assert answer.startswith("The arguments do not fit")
-        assert finished.failure == "invalid_arguments"
+
+
+def test_a_tool_never_sees_what_does_not_fit_its_schema() -> None:
+    tool = ProbeTool("book", schema=SPEC.input_schema)
+    wrong = ask(wish("book", "a"), wish("book", "b", room=7), wish("book", "c", room="a"))
+
+    outcome, _ = run(Model(wrong, say("Done.")).stream, tool)
+
+    assert tool.heard == [{"room": "a"}]
+    assert ["needs room" in answer for answer in contents(outcome)] == [True, False, False]
