@@ -16,7 +16,9 @@ from tests.strict.anthropic_events import message, text
 from tests.strict.anthropic_server import KEY, serve_anthropic
 
 IMPORTED = """
+import os
 import sys
+os.environ["AWS_DEFAULT_REGION"] = "eu-central-1"
 from equerry.runtime.models import build_model
 from equerry.runtime.settings import StructuredCompletionSettings
 
@@ -28,7 +30,7 @@ settings = StructuredCompletionSettings(
     equerry_stage="test", model_provider={provider!r}, model_id="m", model_secret_arn="arn:key"
 )
 build_model(settings, Clients, type("Clock", (), {{"monotonic_s": lambda self: 0.0}})())
-vendors = ("anthropic", "httpx2", "boto3", "openai", "google.genai", "onnxruntime")
+vendors = ("anthropic", "httpx2", "boto3", "equerry.adapters.bedrock", "openai", "google.genai")
 print(*sorted(name for name in vendors if name in sys.modules))
 """
 
@@ -52,7 +54,13 @@ def build(clients: Any = None, **settings: str | None) -> Any:
 
 @pytest.mark.parametrize(
     ("provider", "imported"),
-    [("extractive", ""), ("fixture", ""), ("anthropic", "anthropic httpx2")],
+    [
+        ("extractive", ""),
+        ("fixture", ""),
+        ("anthropic", "anthropic httpx2"),
+        ("openai", "httpx2 openai"),
+        ("bedrock", "equerry.adapters.bedrock"),
+    ],
 )
 def test_the_sdk_of_a_provider_not_chosen_is_never_imported(provider: str, imported: str) -> None:
     script = IMPORTED.format(provider=provider)
