@@ -15,6 +15,7 @@ from botocore.exceptions import (
 from botocore.exceptions import (
     ConnectionError as Unreachable,
 )
+from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
 from equerry.adapters.rounds.failures import (
@@ -30,7 +31,7 @@ from equerry.ports.model import FailureCause
 
 # What botocore and, while a stream is read, the library below it let through.
 TRANSPORT_ERRORS = (Unreachable, HTTPClientError, HTTPError, OSError)
-FRAMING_ERRORS = (ParserError,)
+FRAMING_ERRORS = (ParserError, ResponseParserError)
 CREDENTIAL_ERRORS = (NoCredentialsError, PartialCredentialsError)
 
 _UNUSABLE = frozenset(
