@@ -73,7 +73,6 @@ class AdminRoutes:
         )
         return HttpAnswer(status=200, body=answer)
 
-
     def tell_fatigue(self, request: HttpRequest) -> HttpAnswer:
         """GET /activity/fatigue."""
         found = self.show_fatigue(request.principal)
