@@ -103,6 +103,8 @@ def check_strict_schema(schema: Any, name: str) -> None:
 
 def _check_input(body: Json, encrypted: frozenset[str]) -> None:
     items = body.get("input")
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
     require(isinstance(items, list) and items, "Missing required parameter: 'input'.")
     assert isinstance(items, list)
     calls: dict[str, bool] = {}
