@@ -25,13 +25,20 @@ USAGE: Json = {
     "output_tokens_details": {"reasoning_tokens": 7},
     "total_tokens": 373,
 }
+_OPENED: Json = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "in_progress",
+    "content": [],
+}
 
 
 def text(*deltas: str) -> list[Event]:
     """A message of words, as the events inside its output item."""
     part: Json = {"type": "output_text", "text": "".join(deltas), "annotations": []}
     return [
-        _event("response.output_item.added", item={"type": "message", "id": "msg_1", "role": "assistant"}),
+        _event("response.output_item.added", item=_OPENED),
         _event("response.content_part.added", part={**part, "text": ""}),
         *(_event("response.output_text.delta", item_id="msg_1", delta=delta) for delta in deltas),
         _event("response.output_text.done", item_id="msg_1", text="".join(deltas)),
@@ -44,7 +51,7 @@ def refusal(words: str) -> list[Event]:
     """A message in which the model declines."""
     part: Json = {"type": "refusal", "refusal": words}
     return [
-        _event("response.output_item.added", item={"type": "message", "id": "msg_1", "role": "assistant"}),
+        _event("response.output_item.added", item=_OPENED),
         _event("response.refusal.delta", item_id="msg_1", delta=words),
         _event("response.refusal.done", item_id="msg_1", refusal=words),
         _event("response.output_item.done", item=_message(part)),
