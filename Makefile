@@ -68,6 +68,7 @@ bench: env $(PAGE) ## measure retrieval, the local stack, what a turn costs and 
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.stack
 	@$(BIN)/python -m bench.cost
+	@$(BIN)/python -m bench.model_adapters
 	@$(BIN)/python -m bench.overhead
 
 synth: env ## synthesise the production configuration and lint it; needs no credentials

@@ -1,0 +1,145 @@
+"""What an adapter adds to each streamed event, over the vendor's own client on the same local server.
+
+    python -m bench.model_adapters [EVENTS]
+
+Both read the same answer of many small deltas from the strict local server, in turn, in this process. Time is
+of this process's processor alone, threads included; the server runs in another. The client's own events are
+consumed as an application would: read, and their text joined.
+"""
+
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import openai
+from equerry.engine.model import ModelRequest, Prompt, TextDelta
+from equerry.engine.thread import Thread
+
+from tests.contract.models.subjects import KITS, PATIENT, Kit, create_bedrock_client
+from tests.strict import anthropic_events, bedrock_events, bedrock_server, openai_events
+from tests.strict.replies import Stream
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+EVENTS = 2000
+ROUNDS = 15
+MOST_RATIO = 1.5
+
+
+def main() -> None:
+    """Print microseconds an event, and the ratio, for each provider."""
+    events = int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS
+    print(f"{events} deltas an answer, median of {ROUNDS} answers each; microseconds of processor a delta")
+    print(f"{'provider':<12}{'client':>9}{'adapter':>9}{'ratio':>8}")
+    for kit in KITS:
+        with serve_apart(kit.name, events) as url:
+            client, adapter = measure(kit, url, events)
+        print(f"{kit.name:<12}{client:>9.1f}{adapter:>9.1f}{adapter / client:>8.2f}")
+
+
+def measure(kit: Kit, url: str, events: int) -> tuple[float, float]:
+    """Return the medians, in microseconds a delta; the two take turns, so that both see the same machine."""
+    direct = _CLIENTS[kit.name]
+    request = ModelRequest(prompt=Prompt(stable="x"), thread=Thread().say("Hello"), deadline_s=120.0)
+
+    class Place:
+        """Where the server is; all that a kit asks of one."""
+
+    place: Any = Place()
+    place.url = url
+    taken: dict[str, list[float]] = {"client": [], "adapter": []}
+    with kit.connect(place) as model:
+        ways: dict[str, Callable[[], str]] = {
+            "client": lambda: "".join(direct(url, kit.key)),
+            "adapter": lambda: "".join(e.text for e in model.stream(request) if isinstance(e, TextDelta)),
+        }
+        for _ in range(ROUNDS):
+            for way, read in ways.items():
+                began = time.process_time()
+                said = read()
+                taken[way].append((time.process_time() - began) / events * 1e6)
+                assert len(said) == events * len("word "), way
+    return statistics.median(taken["client"]), statistics.median(taken["adapter"])
+
+
+def read_anthropic(url: str, key: str) -> Iterator[str]:
+    """The SDK's own stream of events."""
+    client = _open(("anthropic", url), lambda: anthropic.Anthropic(api_key=key, base_url=url, max_retries=0))
+    with client.messages.create(
+        model="claude-test-1", max_tokens=64, messages=[{"role": "user", "content": "Hello"}], stream=True
+    ) as stream:
+        for event in stream:
+            if event.type == "content_block_delta" and event.delta.type == "text_delta":
+                yield event.delta.text
+
+
+def read_openai(url: str, key: str) -> Iterator[str]:
+    """The SDK's own stream of events."""
+    client = _open(("openai", url), lambda: openai.OpenAI(api_key=key, base_url=url, max_retries=0))
+    with client.responses.create(model="gpt-test-1", input="Hello", store=False, stream=True) as stream:
+        for event in stream:
+            if event.type == "response.output_text.delta":
+                yield event.delta
+
+
+def read_bedrock(url: str, key: str) -> Iterator[str]:
+    """botocore's own stream of events."""
+    client = _open(("bedrock", url), lambda: create_bedrock_client(url, key, PATIENT))
+    messages = [{"role": "user", "content": [{"text": "Hello"}]}]
+    with closing(client.converse_stream(modelId=bedrock_server.MODEL, messages=messages)["stream"]) as stream:
+        for event in stream:
+            if delta := event.get("contentBlockDelta"):
+                yield delta["delta"]["text"]
+
+
+_CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
+    "anthropic": read_anthropic,
+    "openai": read_openai,
+    "bedrock": read_bedrock,
+}
+_opened: dict[tuple[str, str], Any] = {}
+
+
+def _open(name: tuple[str, str], build: Callable[[], Any]) -> Any:
+    if name not in _opened:
+        _opened[name] = build()
+    return _opened[name]
+
+
+@contextmanager
+def serve_apart(name: str, events: int) -> Iterator[str]:
+    """Serve in a process of its own, so that its work is not counted."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_serve, args=(name, events, theirs), daemon=True)
+    process.start()
+    try:
+        yield json.loads(ours.recv())
+    finally:
+        ours.send("stop")
+        process.join(10)
+
+
+def _serve(name: str, events: int, pipe: "Connection[Any, Any]") -> None:
+    words = ["word "] * events
+    answers = {
+        "anthropic": lambda: anthropic_events.message(anthropic_events.text(*words)),
+        "openai": lambda: openai_events.response(openai_events.text(*words)),
+        "bedrock": lambda: bedrock_events.message(bedrock_events.text(*words)),
+    }
+    (kit,) = (kit for kit in KITS if kit.name == name)
+    answer = Stream(answers[name]())
+    with kit.serve() as server:
+        server.choose = lambda _: answer
+        pipe.send(json.dumps(server.url))
+        pipe.recv()
+
+
+if __name__ == "__main__":
+    main()
