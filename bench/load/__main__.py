@@ -93,6 +93,7 @@ def _prepare(places: Places, model_url: str) -> tuple[dict[str, str], dict[str, 
         "MODEL_PROVIDER": "anthropic",
         "MODEL_ID": "claude-test-1",
         "MODEL_BASE_URL": model_url,
+        "MODEL_MOST_AT_ONCE": "1000",
         "MODEL_SECRET_ARN": session.secrets.create_secret(Name=f"load-{time.time_ns()}", SecretString=KEY)[
             "ARN"
         ],

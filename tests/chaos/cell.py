@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 import psycopg
 from equerry.runtime.http import build_http_app
+from equerry.runtime.parameters import open_parameters
 from equerry.runtime.reaper import build_reaper_app
 from equerry.runtime.websocket import build_websocket_app
 from equerry.runtime.worker import build_worker_app
@@ -106,12 +107,19 @@ class Cell:
             answer = self._http(event, None)
         return HttpReply(int(answer["statusCode"]), json.loads(answer["body"] or "null"))
 
-    def listen(self, conversation_id: str, run_id: str, *, organisation: str) -> list[str]:
-        """Open a socket and subscribe it; what is sent to it is appended to the list."""
+    def restart_http(self) -> None:
+        """Let the next request find a cold HTTP function, which reads its parameters anew."""
+        open_parameters.cache_clear()
+        self._http = None
+
+    def listen(self, conversation_id: str, run_id: str | None = None, *, organisation: str) -> list[str]:
+        """Open a socket and subscribe it to a run, or to all to come; what it is sent goes into the list."""
         ticket = self.request("POST", "/tickets", organisation=organisation).content["ticket"]
         connection = f"socket-{time.monotonic_ns()}"
         frames = self.aws.frames[connection] = []
-        wanted = {"action": "subscribe", "conversationId": conversation_id, "runId": run_id, "after": 0}
+        wanted: dict[str, object] = {"action": "subscribe", "conversationId": conversation_id}
+        if run_id is not None:
+            wanted |= {"runId": run_id, "after": 0}
         app = build_websocket_app(self.environment)
         context = {"connectionId": connection, "routeKey": "$connect"}
         opened = app({"requestContext": context, "queryStringParameters": {"ticket": ticket}}, None)

@@ -97,6 +97,20 @@ def check_transcripts(cell: Cell, organisation: str) -> None:
     assert [row for row in rows if row[1] not in (["user"], ["user", "assistant"])] == []
 
 
+def check_frames(cell: Cell, frames: Iterable[str]) -> None:
+    """What a socket got is of the log; what is missing, a reader fetches, and puts it in order by its seq.
+
+    Where a worker is silent for long enough to be replaced, its last frame may come after its successor's.
+    """
+    logs: dict[str, dict[int, str]] = {}
+    for frame in map(json.loads, frames):
+        if frame["seq"] > 0:
+            run_id = frame["runId"]
+            if run_id not in logs:
+                logs[run_id] = {entry["sk"]: entry["type"] for entry in read_log(cell, run_id)}
+            assert logs[run_id][frame["seq"]] == frame["type"]
+
+
 def list_runs(cell: Cell, condition: str, value: str) -> list[StoredRun]:
     """Return the runs that a condition picks."""
     rows = cell.select(

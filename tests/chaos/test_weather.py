@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.chaos.cell import App, Cell
-from tests.chaos.promises import Asked, check, check_accepted
+from tests.chaos.promises import Asked, check, check_accepted, check_frames
 from tests.chaos.provider import mark_question
 from tests.contract.databases import new_organisation
 from tests.faults.plans import FAULTS, Storm
@@ -90,11 +90,17 @@ def settle(cell: Cell, worker: App) -> None:
 def weather(cell: Cell, workers: list[App], storm: Storm) -> None:
     organisation = new_organisation()
     conversations = [open_conversation(cell, organisation) for _ in range(2)]
+    frames = [cell.listen(conversation, organisation=organisation) for conversation in conversations]
+    if "secretsmanager" not in storm.faults:  # without its secret a function does not start
+        cell.restart_http()
     with working(cell, workers), cell.weather(storm):
         asked = [submit(cell, conversations[n % 2], kind, organisation) for n, kind in enumerate(TURNS)]
     settle(cell, workers[0])
     logging.getLogger(__name__).info("met %s; asked %s", storm.met, asked)
+    assert storm.met, "nothing went wrong, and so nothing was shown"
     check(cell, organisation, asked)
+    for seen in frames:
+        check_frames(cell, seen)
     for conversation in conversations:
         following = submit(cell, conversation, "say", organisation)
         settle(cell, workers[0])
@@ -107,6 +113,6 @@ def test_any_part_may_fail_at_any_call(cell: Cell, workers: list[App], seed: int
     weather(cell, workers, Storm(seed, rate=0.08))
 
 
-@pytest.mark.parametrize("service", sorted(FAULTS))
+@pytest.mark.parametrize("service", ["dynamodb", "execute-api", "postgres", "sqs", "ssm"])
 def test_one_part_may_fail_often(cell: Cell, workers: list[App], service: str) -> None:
     weather(cell, workers, Storm(7, rate=0.3, faults={service: FAULTS[service]}))
