@@ -130,6 +130,16 @@ def test_a_failure_after_the_first_word_is_raised_and_nothing_is_asked_again(kit
     assert len(server.requests) == 1
 
 
+def test_what_cannot_be_read_is_never_skipped(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    garbled = Raw(b"data: {oops\n\n" * 9)
+    server.play((*kit.answer[: kit.half], garbled, *kit.answer[kit.half :]))
+
+    with pytest.raises(ModelUnavailable):
+        collect(model, ask())
+
+
 REFUSALS = [
     (kit, elsewhere, refusal)
     for kit in KITS
