@@ -154,6 +154,36 @@ def test_readers_with_partial_access_get_exactly_their_part(library: Library, ad
         assert sorted(library.search_texts(scope, "the budget")) == texts, scope
 
 
+@pytest.mark.req("A-PROJ-02")
+def test_a_passage_says_through_which_projects_its_reader_sees_it(library: Library, admin: Scope) -> None:
+    publish(library, admin, "open.md", "budget for all", visible_to=("organisation", "project:apollo"))
+    publish(library, admin, "both.md", "budget of two", visible_to=("project:gaia", "project:apollo"))
+    publish(library, admin, "ben.md", "budget of ben", visible_to=("user:ben", "project:zeus"))
+
+    def shared(user: str, *projects: str) -> dict[str, tuple[str, ...]]:
+        scope = build_scope(admin.organisation_id, user, projects=projects)
+        by_words = library.words.find_matching(scope, "budget", corpora=(HANDBOOK,), limit=9)
+        by_meaning = library.vectors.find_nearest(
+            scope, build_vector("budget"), embedding_version=EMBEDDING, corpora=(HANDBOOK,), limit=9
+        )
+        found = {passage.text: passage.project_ids for passage, _ in by_words}
+        assert found == {passage.text: passage.project_ids for passage, _ in by_meaning}
+        fetched = [library.passages.fetch_passage(scope, passage.passage_id) for passage, _ in by_words]
+        assert found == {passage.text: passage.project_ids for passage in fetched}
+        return found
+
+    assert shared("ada", "gaia", "zeus") == {
+        "budget for all": (),
+        "budget of two": ("gaia",),
+        "budget of ben": ("zeus",),
+    }
+    assert shared("ben", "gaia", "apollo", "zeus") == {
+        "budget for all": (),
+        "budget of two": ("apollo", "gaia"),
+        "budget of ben": (),
+    }
+
+
 @pytest.mark.req("F-RPERM-05")
 def test_without_an_organisation_there_is_nothing(library: Library, admin: Scope) -> None:
     publish(library, admin, "a.md", "key")

@@ -87,7 +87,12 @@ class MemoryActivityAdapter:
             for organisation, row in self.store.audit.values()
             if organisation == scope.organisation_id
             and (scope.role == "admin" or row.user_id == scope.user_id)
+            and self._may_enter(scope, row.run_id)
         ]
+
+    def _may_enter(self, scope: Scope, run_id: RunId) -> bool:
+        run = self.store.runs.get(run_id)
+        return run is None or self.store.may_enter(scope, run.conversation_id)
 
 
 def _order(row: ActivityRow) -> tuple[datetime, str, int]:

@@ -61,6 +61,14 @@ class MemoryCorpora:
             ]
 
 
+def show_passage(scope: Scope, stored: StoredPassage) -> Passage:
+    """The passage, with the projects through which this reader sees it."""
+    if {EVERYONE, f"user:{scope.user_id}"}.intersection(stored.visible_to):
+        return stored.passage
+    shared = (project for project in scope.project_ids if f"project:{project}" in stored.visible_to)
+    return replace(stored.passage, project_ids=tuple(sorted(shared)))
+
+
 def may_read(scope: Scope, key: DocumentKey, visible_to: tuple[str, ...]) -> bool:
     """Whether the scope holds one of these reader keys in the document's organisation."""
     held = {EVERYONE, f"user:{scope.user_id}", *(f"project:{project}" for project in scope.project_ids)}
@@ -243,7 +251,7 @@ class MemoryVectorStoreAdapter:
         limit: int,
     ) -> tuple[tuple[Passage, float], ...]:
         scored = [
-            (stored.passage, sum(a * b for a, b in zip(stored.vector, vector, strict=True)))
+            (show_passage(scope, stored), sum(a * b for a, b in zip(stored.vector, vector, strict=True)))
             for stored in self.store.readable(scope, corpora)
             if stored.embedding_version == embedding_version
         ]
@@ -261,7 +269,10 @@ class MemoryLexicalIndexAdapter:
     ) -> tuple[tuple[Passage, float], ...]:
         wanted = _words(query)
         scored = [
-            (stored.passage, len(wanted & _words(" ".join(_parts(stored.passage)))) / max(len(wanted), 1))
+            (
+                show_passage(scope, stored),
+                len(wanted & _words(" ".join(_parts(stored.passage)))) / max(len(wanted), 1),
+            )
             for stored in self.store.readable(scope, corpora)
         ]
         found = [pair for pair in scored if pair[1] > 0]
@@ -281,7 +292,7 @@ class MemoryPassageAdapter:
                 and not stored.withdrawn
                 and may_read(scope, key, stored.visible_to)
             ):
-                return stored.passage
+                return show_passage(scope, stored)
         raise NotFound("there is no such passage")
 
     def _all(self) -> list[tuple[DocumentKey, StoredPassage]]:

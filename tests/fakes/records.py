@@ -26,7 +26,8 @@ class MemoryRunRecordAdapter:
     def save_deliveries(self, scope: Scope, run_id: RunId, deliveries: Mapping[str, object]) -> None:
         with self.store.lock:
             record = self.store.records.get(run_id)
-            if record is not None and record.user_id == scope.user_id and self._sees(scope, record):
+            owner = self.store.owner_of(record.conversation_id) if record else None
+            if record is not None and owner == (scope.organisation_id, scope.user_id):
                 self.store.records[run_id] = replace(record, deliveries=dict(deliveries))
 
     def fetch_record(self, scope: Scope, run_id: RunId) -> RunRecord:
@@ -50,13 +51,16 @@ class MemoryRunRecordAdapter:
     def count_retrieved(self, scope: Scope, *, since: datetime) -> int:
         return sum(
             used.characters
-            for owner, used, at in self.store.usages.values()
-            if owner == (scope.organisation_id, scope.user_id) and at >= since
+            for run_id, (owner, used, at) in self.store.usages.items()
+            if owner == (scope.organisation_id, scope.user_id)
+            and at >= since
+            and self.store.may_enter(scope, self.store.runs[run_id].conversation_id)
         )
 
     def _sees(self, scope: Scope, record: RunRecord) -> bool:
         organisation, user = self.store.owner_of(record.conversation_id)
-        return organisation == scope.organisation_id and (scope.role == "admin" or user == scope.user_id)
+        is_theirs = organisation == scope.organisation_id and (scope.role == "admin" or user == scope.user_id)
+        return is_theirs and self.store.may_enter(scope, record.conversation_id)
 
     def _complete(self, record: RunRecord) -> RunRecord:
         used = self.store.usages.get(record.run_id)

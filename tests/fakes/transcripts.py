@@ -24,7 +24,8 @@ from equerry.domain.principal import Scope
 from equerry.domain.steps import ToolStep
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId, ToolCallId
+from equerry.kernel.identifiers import ArtifactId, ConversationId, ProjectId, RunId, ToolCallId
+from equerry.ports.directory import DirectoryPort
 from equerry.ports.interactions import ArtifactSummary, Interaction
 
 from tests.fakes.run_keeping import MemoryRunKeeping, Owner
@@ -33,7 +34,10 @@ from tests.fakes.tenancies import MemoryTenancyAdapter
 
 @dataclass
 class MemoryTranscripts(MemoryRunKeeping):
-    """What the adapters below share, as the tables of one database would be."""
+    """What the adapters below share, as the tables of one database would be.
+
+    Without a directory, people belong to the projects that their scope names.
+    """
 
     conversations: dict[ConversationId, tuple[Owner, Conversation]] = field(default_factory=dict)
     messages: dict[ConversationId, list[TranscriptMessage]] = field(default_factory=dict)
@@ -43,19 +47,32 @@ class MemoryTranscripts(MemoryRunKeeping):
     interactions: dict[str, Interaction] = field(default_factory=dict)
     artifacts: dict[ArtifactId, tuple[ConversationId, ArtifactSummary]] = field(default_factory=dict)
     tenancies: MemoryTenancyAdapter = field(default_factory=MemoryTenancyAdapter)
+    projects: dict[ConversationId, frozenset[ProjectId]] = field(default_factory=dict)
+    directory: DirectoryPort | None = None
     lock: RLock = field(default_factory=RLock)
 
-    def fetch(self, scope: Scope, conversation_id: ConversationId) -> Conversation:
+    def may_enter(self, scope: Scope, conversation_id: ConversationId) -> bool:
+        """Whether the scope's person belongs to all projects that the conversation holds content of."""
+        held = self.directory.list_projects(scope) if self.directory else scope.project_ids
+        return self.projects.get(conversation_id, frozenset()) <= set(held)
+
+    def fetch(self, scope: Scope, conversation_id: ConversationId, *, keeps: bool = False) -> Conversation:
+        may_enter = keeps or self.may_enter(scope, conversation_id)
         owner, conversation = self.conversations.get(conversation_id, (None, None))
-        if conversation is None or owner != _owner(scope):
+        if conversation is None or owner != _owner(scope) or not may_enter:
             raise NotFound("there is no such conversation")
         return conversation
 
-    def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
+    def fetch_run(self, scope: Scope, run_id: RunId, *, keeps: bool = False) -> Run:
         run = self.runs.get(run_id)
         if run is None or self.conversations[run.conversation_id][0] != _owner(scope):
             raise NotFound("there is no such run")
+        if not (keeps or self.may_enter(scope, run.conversation_id)):
+            raise NotFound("there is no such run")
         return run
+
+    def mark_projects(self, conversation_id: ConversationId, project_ids: tuple[ProjectId, ...]) -> None:
+        self.projects[conversation_id] = self.projects.get(conversation_id, frozenset()).union(project_ids)
 
     def audit_classification(self, scope: Scope, opened: OpenedTurn) -> None:
         taken, run = opened.classification, opened.run
@@ -132,7 +149,11 @@ class MemoryTranscriptAdapter:
         self, scope: Scope, *, limit: int, after: ConversationPlace | None = None
     ) -> tuple[Conversation, ...]:
         with self.store.lock:
-            mine = [kept for owner, kept in self.store.conversations.values() if owner == _owner(scope)]
+            mine = [
+                kept
+                for owner, kept in self.store.conversations.values()
+                if owner == _owner(scope) and self.store.may_enter(scope, kept.conversation_id)
+            ]
         places = {(kept.updated_at, kept.conversation_id): kept for kept in mine if kept.state == "active"}
         before = (after.updated_at, after.conversation_id) if after else None
         behind = sorted((place for place in places if before is None or place < before), reverse=True)
@@ -184,16 +205,17 @@ class MemoryTranscriptAdapter:
 
 @dataclass(frozen=True)
 class MemoryRunAdapter:
-    """RunPort in memory."""
+    """RunPort in memory; `keeps` as in PostgreSQL."""
 
     store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+    keeps: bool = False
 
     def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
-        return self.store.fetch_run(scope, run_id)
+        return self.store.fetch_run(scope, run_id, keeps=self.keeps)
 
     def find_answer(self, scope: Scope, run_id: RunId) -> TranscriptMessage | None:
         try:
-            run = self.store.fetch_run(scope, run_id)
+            run = self.fetch_run(scope, run_id)
         except NotFound:
             return None
         said = self.store.messages.get(run.conversation_id, [])
@@ -236,9 +258,14 @@ class MemoryRunAdapter:
         if run:
             self.store.runs[run_id] = replace(run, provider_started=True)
 
+    def mark_projects(self, scope: Scope, run_id: RunId, project_ids: tuple[ProjectId, ...]) -> None:
+        run = self._find_live(scope, run_id)
+        if run:
+            self.store.mark_projects(run.conversation_id, project_ids)
+
     def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
         with self.store.lock:
-            run = self.store.fetch_run(scope, run_id)
+            run = self.fetch_run(scope, run_id)
             if run.status == "ended":
                 return False
             if end.text.strip():
@@ -250,12 +277,13 @@ class MemoryRunAdapter:
             self.store.runs[run_id] = _ended(run, end)
             surface = self.store.surface_of(run.conversation_id)
             self.store.end_record(_owner(scope), self.store.runs[run_id], end, surface)
-            self.store.touch(self.store.fetch(scope, run.conversation_id), end.ended_at)
+            self.store.mark_projects(run.conversation_id, end.project_ids)
+            self.store.touch(self.store.fetch(scope, run.conversation_id, keeps=True), end.ended_at)
             return True
 
     def _find_live(self, scope: Scope, run_id: RunId) -> Run | None:
         try:
-            run = self.store.fetch_run(scope, run_id)
+            run = self.fetch_run(scope, run_id)
         except NotFound:
             return None
         return None if run.status == "ended" else run

@@ -178,7 +178,7 @@ class World:
     @property
     def recovery(self) -> RecoveryService:
         return RecoveryService(
-            runs=self.fate.wrap("runs", MemoryRunAdapter(self.store)),
+            runs=self.fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
             leases=self.fate.wrap("leases", self.leases),
             admissions=self.fate.wrap("admissions", self.admissions),
             interrupts=self.fate.wrap("interrupts", self.interrupts),
@@ -236,7 +236,7 @@ class World:
         return FastPathService(
             tier=self.tier,
             words=WordIntentService(catalogues=self.catalogues, words=words),
-            runs=fate.wrap("runs", MemoryRunAdapter(self.store)),
+            runs=fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
             leases=fate.wrap("leases", self.leases),
             endings=self._build_endings(fate),
             clock=self.clock,
@@ -248,7 +248,7 @@ class World:
 
     def _build_endings(self, fate: Mortality) -> EndingService:
         return EndingService(
-            runs=fate.wrap("runs", MemoryRunAdapter(self.store)),
+            runs=fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
             records=fate.wrap("records", MemoryRunRecordAdapter(self.store)),
             admissions=fate.wrap("admissions", self.admissions),
             log=fate.wrap("log", self.log),
@@ -267,7 +267,7 @@ class World:
 
     @property
     def worker(self) -> RunService:
-        runs = self.fate.wrap("runs", MemoryRunAdapter(self.store))
+        runs = self.fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True))
         leases = self.fate.wrap("leases", self.leases)
         answers = AnswerService(
             transcripts=self.fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),

@@ -12,7 +12,7 @@ from equerry.domain.steps import ShownStep, ToolStep
 from equerry.domain.turn_context import TurnContext
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import Conflict
-from equerry.kernel.identifiers import ConversationId, MessageId, RunId
+from equerry.kernel.identifiers import ConversationId, MessageId, ProjectId, RunId
 from equerry.kernel.kinds import entity, record, value
 from equerry.kernel.text import shorten_text
 from equerry.kernel.usage import Usage
@@ -138,6 +138,7 @@ class RunEnd:
         outcome: what its record says of how it went, see `RunRecord`.
         complete: False when a round broke off whose tokens no provider reported.
         cost: of `usage`; None for a model nobody has priced.
+        project_ids: whose content the run was given, whatever it made of it.
     """
 
     stop_reason: StopReason
@@ -155,6 +156,7 @@ class RunEnd:
     outcome: Mapping[str, object] = field(default_factory=dict)
     complete: bool = True
     cost: Cost | None = None
+    project_ids: tuple[ProjectId, ...] = ()
 
 
 def derive_title(question: str) -> str:

@@ -5,12 +5,20 @@ passage its heading path, a passage what is matched, permissioned and cited.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from equerry.kernel.errors import InvalidInput
-from equerry.kernel.identifiers import CorpusId, DocumentId, OrganisationId, PassageId, derive_identifier
+from equerry.kernel.identifiers import (
+    CorpusId,
+    DocumentId,
+    OrganisationId,
+    PassageId,
+    ProjectId,
+    derive_identifier,
+)
 from equerry.kernel.kinds import entity, record, value
 
 EVERYONE = "organisation"
@@ -137,7 +145,11 @@ class Chunk:
 @record
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A published passage as a reader may see it."""
+    """A published passage as a reader may see it.
+
+    Attributes:
+        project_ids: through which projects of theirs the reader sees it, sorted; none if they would without.
+    """
 
     passage_id: PassageId
     document_id: DocumentId
@@ -148,6 +160,12 @@ class Passage:
     source_path: str
     version: int
     token_count: int
+    project_ids: tuple[ProjectId, ...] = ()
+
+
+def list_project_ids(passages: Iterable[Passage]) -> tuple[ProjectId, ...]:
+    """Return the projects through which any of these is seen, sorted."""
+    return tuple(sorted({project for passage in passages for project in passage.project_ids}))
 
 
 @record

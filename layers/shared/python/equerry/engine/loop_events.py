@@ -7,6 +7,7 @@ from typing import Protocol
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ModelChoice, RoundStop
 from equerry.engine.tool import ToolFailure
+from equerry.kernel.identifiers import ProjectId
 from equerry.kernel.kinds import message
 from equerry.kernel.usage import Usage
 
@@ -63,6 +64,7 @@ class ToolFinished:
     failure: ToolFailure | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     account: Mapping[str, object] = field(default_factory=dict)
+    project_ids: tuple[ProjectId, ...] = ()
 
 
 @message

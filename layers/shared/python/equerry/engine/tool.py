@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from equerry.engine.model import ToolSpec
+from equerry.kernel.identifiers import ProjectId
 from equerry.kernel.kinds import result
 
 ToolEffect = Literal["read", "write"]
@@ -38,6 +39,7 @@ class ToolOutcome:
         failure: which failure, where `ok` is False.
         facts: the result in numbers and names for the audit, and never anybody's words.
         account: what was decided on the way, for the run's record: ids, counts and scores alone.
+        project_ids: the projects whose content this is; who leaves one of them sees the turn no more.
     """
 
     content: str
@@ -46,6 +48,7 @@ class ToolOutcome:
     failure: ToolFailure | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     account: Mapping[str, object] = field(default_factory=dict)
+    project_ids: tuple[ProjectId, ...] = ()
 
 
 class Tool(Protocol):

@@ -200,4 +200,5 @@ def _describe_end(call: ToolCallBlock, outcome: ToolOutcome, duration_ms: int) -
         failure=None if outcome.ok else outcome.failure or "failed",
         facts=outcome.facts,
         account=outcome.account,
+        project_ids=outcome.project_ids,
     )

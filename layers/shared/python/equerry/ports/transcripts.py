@@ -13,11 +13,14 @@ from equerry.domain.conversations import (
 from equerry.domain.opening import OpenedTurn, OpenTurn
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
-from equerry.kernel.identifiers import ConversationId, RunId
+from equerry.kernel.identifiers import ConversationId, ProjectId, RunId
 
 
 class TranscriptPort(Protocol):
-    """Conversations as their creator sees them; anyone else's is NotFound, exactly like an unknown one."""
+    """Conversations as their creator sees them; anyone else's is NotFound, exactly like an unknown one.
+
+    So is one that holds content of a project its creator does not belong to, until they do again.
+    """
 
     def create_conversation(self, scope: Scope, conversation: Conversation) -> None: ...
 
@@ -65,7 +68,11 @@ class TranscriptPort(Protocol):
 
 
 class RunPort(Protocol):
-    """Runs, written only by whoever holds the conversation's lease."""
+    """Runs, written only by whoever holds the conversation's lease.
+
+    They are read as their conversation is, see TranscriptPort. Who keeps runs, a worker or who ends what one
+    left, does so whatever projects their creator has left meanwhile.
+    """
 
     def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
         """Raises NotFound: unknown, or not this scope's."""
@@ -98,10 +105,18 @@ class RunPort(Protocol):
         """Record, before the first request leaves, that a provider may be charged for this run."""
         ...
 
+    def mark_projects(self, scope: Scope, run_id: RunId, project_ids: tuple[ProjectId, ...]) -> None:
+        """Record that the run's conversation holds content of these projects too; not once the run has ended.
+
+        Called before the content is shown or kept anywhere, so that nothing ever is that the mark lacks.
+        """
+        ...
+
     def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
         """Write the answer, the tool actions, the run's end, its record's and its usage in one transaction.
 
-        A call that began and never reported its end is audited now, whoever ends the run.
+        The conversation's projects are in it as well. A call that began and never reported its end is audited
+        now, whoever ends the run.
 
         Returns False, changing nothing, if the run has already ended.
         """

@@ -32,7 +32,7 @@ def build_fast_path(
             catalogues=FolderCatalogueAdapter(Path(settings.profiles_path) / "catalogues"),
             words=PostgresLexicalIndexAdapter(parts.database, within_s=WITHIN_S),
         ),
-        runs=parts.runs,
+        runs=parts.kept_runs,
         leases=parts.leases,
         endings=parts.build_endings(admissions),
         clock=parts.clock,

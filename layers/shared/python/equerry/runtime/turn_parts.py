@@ -60,13 +60,19 @@ class CountingSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """The adapters and small services around runs, over one set of clients."""
+    """The adapters and small services around runs, over one set of clients.
+
+    Attributes:
+        runs: as those read them who ask.
+        kept_runs: for who answers, ends or settles them.
+    """
 
     clients: AwsClients
     clock: Clock
     database: PostgresConnections
     transcripts: PostgresTranscriptAdapter
     runs: PostgresRunAdapter
+    kept_runs: PostgresRunAdapter
     records: PostgresRunRecordAdapter
     leases: DynamoLeaseAdapter
     log: DynamoReplayLogAdapter
@@ -88,7 +94,7 @@ class TurnParts:
     def build_recovery(self, interrupts: InterruptPort, admissions: AdmissionPort) -> RecoveryService:
         """Return the service that settles what dead workers left."""
         return RecoveryService(
-            runs=self.runs,
+            runs=self.kept_runs,
             leases=self.leases,
             admissions=admissions,
             interrupts=interrupts,
@@ -104,7 +110,7 @@ class TurnParts:
         """Return the service that ends answered runs."""
         return EndingService(
             most_retrieved_characters=most_retrieved_characters,
-            runs=self.runs,
+            runs=self.kept_runs,
             records=self.records,
             admissions=admissions,
             log=self.log,
@@ -132,6 +138,7 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
         database=database,
         transcripts=PostgresTranscriptAdapter(database),
         runs=PostgresRunAdapter(database),
+        kept_runs=PostgresRunAdapter(database, keeps=True),
         records=PostgresRunRecordAdapter(database),
         leases=DynamoLeaseAdapter(clients.dynamodb, settings.leases_table, new_identifier),
         log=log,

@@ -84,7 +84,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     )
     answers = AnswerService(
         transcripts=parts.transcripts,
-        runs=parts.runs,
+        runs=parts.kept_runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=gateway.open("conversational"),
         endings=parts.build_endings(admissions, most_retrieved_characters=settings.most_retrieved_characters),
@@ -103,7 +103,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         clock=parts.clock,
     )
     service = RunService(
-        runs=parts.runs,
+        runs=parts.kept_runs,
         leases=parts.leases,
         interrupts=interrupts,
         answers=answers,

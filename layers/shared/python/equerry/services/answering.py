@@ -72,8 +72,9 @@ class AnswerService:
                 ending = self._play(run, pulse, narrator)
         except (LeaseLost, EnvelopeExists):
             raise
-        except EquerryError as foreseen:  # before the loop, which ends by itself when the model fails
-            ending = Ending(stop="error", failure=foreseen, spent=0)
+        except EquerryError as foreseen:  # around the loop, which ends by itself when the model fails
+            asked = any("endedAt" in played for played in narrator.rounds)
+            ending = Ending(stop="error", failure=foreseen, spent=None if asked else 0, complete=not asked)
         except Exception:
             # A reader must not wait for a bug of ours: the run ends, and the failure goes on to the alarm.
             self._finish(run, pulse, narrator, Ending(stop="error", failure=UNFORESEEN, spent=None))

@@ -82,6 +82,7 @@ class EndingService:
             citations=CitationFilter(Evidence(run.run_id)),
             on_first_round=lambda: self.runs.mark_provider_started(lease.scope, run.run_id),
             save_step=lambda step: self.records.save_step(lease.scope, run.run_id, step),
+            mark_projects=lambda projects: self.runs.mark_projects(lease.scope, run.run_id, projects),
         )
 
     def finish(
@@ -120,6 +121,7 @@ class EndingService:
             outcome=describe_outcome(narrator, model),
             complete=ending.complete,
             cost=find_cost(model, ending.usage),
+            project_ids=narrator.project_ids,
         )
         if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
             raise LeaseLost("the run has already been ended by another holder")

@@ -147,6 +147,7 @@ def _compose(intent: Intent, narrator: Narrator) -> str:
         case NavigateIntent(route=route, path=path):
             return compose_navigation(route, path)
         case HowToIntent(section=section, place=place):
+            narrator.admit_projects(section.project_ids)
             ((handle, _),) = narrator.citations.evidence.admit([section])
             return compose_how_to(section, handle, place)
         case NoIntent():

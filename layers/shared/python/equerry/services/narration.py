@@ -1,7 +1,7 @@
 """Tells a run's story as it happens: loop events in; published events, kept steps and rounds out."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from equerry.engine.loop_events import (
     ToolStarted,
 )
 from equerry.engine.messages import ToolCallBlock
-from equerry.kernel.identifiers import ToolCallId
+from equerry.kernel.identifiers import ProjectId, ToolCallId
 from equerry.services.telemetry import describe_tool
 
 logger = logging.getLogger(__name__)
@@ -30,6 +30,10 @@ def _keep_nothing(_step: ToolStep) -> None:
     """What is kept of a step where nobody keeps any."""
 
 
+def _mark_nothing(_project_ids: tuple[ProjectId, ...]) -> None:
+    """What is marked where nothing belongs to a project."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Narrator:
     """The consumer of one run's loop.
@@ -37,18 +41,22 @@ class Narrator:
     Attributes:
         on_first_round: runs before the first request leaves for a model.
         save_step: keeps a step before it runs and again when it has finished; a failure stops nothing.
+        mark_projects: runs before content of projects new to the run is shown; what it raises ends the turn.
         text: the answer as readers saw it.
         first_text_at: when readers were sent the first of it.
         rounds: with the model so far, for the run's record.
+        project_ids: whose content the run was given so far.
     """
 
     publisher: Publisher
     citations: CitationFilter
     on_first_round: Callable[[], None]
     save_step: Callable[[ToolStep], None] = _keep_nothing
+    mark_projects: Callable[[tuple[ProjectId, ...]], None] = _mark_nothing
     text: str = ""
     first_text_at: datetime | None = None
     rounds: list[dict[str, object]] = field(default_factory=list)
+    project_ids: tuple[ProjectId, ...] = ()
     _steps: dict[ToolCallId, ToolStep] = field(default_factory=dict)
 
     def __call__(self, event: LoopEvent, /) -> None:
@@ -70,6 +78,14 @@ class Narrator:
     def actions(self) -> tuple[ToolStep, ...]:
         """The run's tool calls so far, in order."""
         return tuple(self._steps.values())
+
+    def admit_projects(self, project_ids: Iterable[ProjectId]) -> None:
+        """Say that what follows may hold content of these projects."""
+        known = frozenset(self.project_ids)
+        wanted = known.union(project_ids)
+        if wanted != known:
+            self.project_ids = tuple(sorted(wanted))
+            self.mark_projects(self.project_ids)
 
     def finish(self) -> None:
         """Show what the citation filter still holds."""
@@ -103,6 +119,7 @@ class Narrator:
         self.publisher.publish(ToolStart(tool_call_id=step.call_id, tool=step.tool, label=step.label))
 
     def _finish_tool(self, event: ToolFinished) -> None:
+        self.admit_projects(event.project_ids)
         step = replace(
             self._steps[event.call.call_id],
             finished_at=self._now(),

@@ -11,6 +11,7 @@ from equerry.adapters.postgres.errors import database_errors
 from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import OrganisationId
 from equerry.kernel.kinds import value
+from equerry.ports.directory import DirectoryPort
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -54,6 +55,7 @@ class PostgresConnections:
         bounds: how many connections, and for how long one is waited for; the driver's own unless given.
         silence_s: how long the server may say nothing to a statement before it counts as hung; more than 2.
             With the time to find a connection, well below the 29 s after which API Gateway gives up.
+        directory: knows who belongs to which projects; without one, what the scope says holds.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class PostgresConnections:
         *,
         bounds: PoolBounds | None = None,
         silence_s: float = 10.0,
+        directory: DirectoryPort | None = None,
     ) -> None:
         self._find_address = find_address
         self._bounds = bounds
         self._silence_s = silence_s
+        self._directory = directory
         self._lock = Lock()
         self._pool: Pool | None = None
 
@@ -73,17 +77,29 @@ class PostgresConnections:
     def transaction(self, scope: Scope, *, within_s: float | None = None) -> Iterator["Rows"]:
         """Yield a cursor in a transaction of this principal's; commits on exit, rolls back on an error.
 
+        Their projects are asked for each time, before a connection is taken.
+
         Args:
             within_s: how long a statement may take, at most what every statement may.
 
         Raises:
-            Unavailable: no connection in time, or the database failed in a way that may pass.
+            Unavailable: nobody can say which projects they belong to, no connection came in time, or the
+                database failed in a way that may pass.
         """
-        if any("," in project for project in scope.project_ids):
+        found = scope.project_ids if self._directory is None else self._directory.list_projects(scope)
+        if any("," in project for project in found):
             raise ValueError("a project id must not hold a comma: the database splits them there")
-        projects = ",".join(scope.project_ids)
-        settings = (scope.organisation_id, scope.user_id, projects, scope.role)
+        settings = (scope.organisation_id, scope.user_id, ",".join(found), scope.role)
         with self._begin(settings, within_s=within_s) as rows:
+            yield rows
+
+    @contextmanager
+    def keeping(self, scope: Scope) -> Iterator["Rows"]:
+        """Yield a cursor to write down how a run of this person's goes, whichever projects they have left.
+
+        They read what is written so once they belong to all of its projects. Raises Unavailable as above.
+        """
+        with self._begin((scope.organisation_id, scope.user_id, "", "keeper")) as rows:
             yield rows
 
     @contextmanager

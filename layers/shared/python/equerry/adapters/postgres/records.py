@@ -49,18 +49,18 @@ _USAGE = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_t
 
 @dataclass(frozen=True, slots=True)
 class PostgresRunRecordAdapter:
-    """RunRecordPort."""
+    """RunRecordPort; what is saved is saved by who keeps the run."""
 
     connections: PostgresConnections
 
     def save_step(self, scope: Scope, run_id: RunId, step: ToolStep) -> None:
         """See RunRecordPort."""
-        with self.connections.transaction(scope) as rows:
+        with self.connections.keeping(scope) as rows:
             write_steps(rows, run_id, (step,))
 
     def save_deliveries(self, scope: Scope, run_id: RunId, deliveries: Mapping[str, object]) -> None:
         """See RunRecordPort."""
-        with self.connections.transaction(scope) as rows:
+        with self.connections.keeping(scope) as rows:
             rows.execute(
                 "UPDATE assistant_run_records SET deliveries = %s::jsonb WHERE run_id = %s",
                 (json.dumps(dict(deliveries)), as_uuid(run_id, name="run")),

@@ -9,14 +9,17 @@ if TYPE_CHECKING:
 RUNTIME: Final = "equerry_runtime"
 PLATFORM: Final = "equerry_platform"
 SEARCH: Final = "equerry_search"
+MEMBERSHIP: Final = "equerry_membership"
 LOGIN_ROLES: Final = (RUNTIME, PLATFORM)
+FUNCTION_ROLES: Final = (SEARCH, MEMBERSHIP)
+"""Nobody enters as these: each owns functions that may read one table past its policies."""
 
 
 def ensure_roles(owner: "Connection[tuple[object, ...]]", passwords: Mapping[str, str]) -> None:
     """Create the roles that are missing and set these passwords; safe to repeat.
 
     `owner` may create roles and is no superuser. No role here bypasses row-level security, owns a table or
-    inherits another's rights; the owner may become the search role, which owns the search functions.
+    inherits another's rights; the owner may become those that own functions.
 
     Args:
         owner: an open connection of the owning role, in autocommit.
@@ -35,8 +38,9 @@ def ensure_roles(owner: "Connection[tuple[object, ...]]", passwords: Mapping[str
         # Before API Gateway gives up at 29 s, so that the caller hears it from us.
         _execute(owner, "ALTER ROLE {} SET statement_timeout = '25s'", RUNTIME)
         _execute(owner, "ALTER ROLE {} SET lock_timeout = '10s'", RUNTIME)
-        _ensure_role(owner, SEARCH, "NOLOGIN")
-        _execute(owner, "GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", SEARCH)
+        for role in FUNCTION_ROLES:
+            _ensure_role(owner, role, "NOLOGIN")
+            _execute(owner, "GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", role)
 
 
 def _ensure_role(owner: "Connection[tuple[object, ...]]", role: str, login: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from equerry.domain.conversations import Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ConversationId, MessageId, RunId
+from equerry.kernel.identifiers import ConversationId, MessageId, ProjectId, RunId
 from equerry.kernel.usage import Usage
 
 if TYPE_CHECKING:
@@ -66,6 +67,17 @@ ON CONFLICT (run_id) DO UPDATE
     SET status = 'ended', outcome = EXCLUDED.outcome, stop_reason = EXCLUDED.stop_reason,
         error_code = EXCLUDED.error_code, first_text_at = EXCLUDED.first_text_at, ended_at = EXCLUDED.ended_at
 """
+# Written only where it changes something: most conversations hold nothing of any project.
+_MARK = """
+UPDATE assistant_conversations AS conversation
+SET project_ids = array(
+    SELECT DISTINCT project FROM unnest(conversation.project_ids || %(projects)s::text[]) AS project
+    ORDER BY project
+)
+FROM assistant_runs AS run
+WHERE run.run_id = %(run_id)s AND run.status <> 'ended' AND conversation.conversation_id = run.conversation_id
+    AND NOT conversation.project_ids @> %(projects)s::text[]
+"""
 # What was retrieved is added up from the steps, so that a run ended by another worker counts as well.
 _USE = """
 INSERT INTO assistant_usage
@@ -93,18 +105,23 @@ ON CONFLICT (run_id) DO NOTHING
 
 @dataclass(frozen=True, slots=True)
 class PostgresRunAdapter:
-    """RunPort; a run's end is one transaction, and only the first of two ends counts."""
+    """RunPort; a run's end is one transaction, and only the first of two ends counts.
+
+    Attributes:
+        keeps: for those who run turns and end them; others read as their scope may.
+    """
 
     connections: PostgresConnections
+    keeps: bool = False
 
     def fetch_run(self, scope: Scope, run_id: RunId) -> Run:
         """See RunPort."""
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             return _run(_fetch_run(rows, run_id))
 
     def find_answer(self, scope: Scope, run_id: RunId) -> TranscriptMessage | None:
         """See RunPort."""
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             rows.execute(_FIND_ANSWER, (as_uuid(run_id, name="run"),))
             row = rows.fetchone()
             return read_message(row) if row else None
@@ -129,23 +146,29 @@ class PostgresRunAdapter:
             "composition": json.dumps(dict(composition or {})),
             "trace_id": trace_id,
         }
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             rows.execute(_START, begun)
 
     def mark_provider_started(self, scope: Scope, run_id: RunId) -> None:
         """See RunPort."""
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             rows.execute(
                 "UPDATE assistant_runs SET provider_started = true WHERE run_id = %s AND status <> 'ended'",
                 (as_uuid(run_id, name="run"),),
             )
 
+    def mark_projects(self, scope: Scope, run_id: RunId, project_ids: tuple[ProjectId, ...]) -> None:
+        """See RunPort."""
+        with self._begin(scope) as rows:
+            _mark_projects(rows, run_id, project_ids)
+
     def end_run(self, scope: Scope, run_id: RunId, end: RunEnd) -> bool:
         """See RunPort."""
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             run = _run(_fetch_run(rows, run_id, lock=True))
             if run.status == "ended":
                 return False
+            _mark_projects(rows, run_id, end.project_ids)
             if end.text.strip():
                 insert_message(rows, scope, run.conversation_id, _answer(run, end))
             write_steps(rows, run_id, end.actions)
@@ -158,6 +181,14 @@ class PostgresRunAdapter:
                 (end.ended_at, as_uuid(run.conversation_id, name="conversation")),
             )
             return True
+
+    def _begin(self, scope: Scope) -> AbstractContextManager["Rows"]:
+        return self.connections.keeping(scope) if self.keeps else self.connections.transaction(scope)
+
+
+def _mark_projects(rows: "Rows", run_id: RunId, project_ids: tuple[ProjectId, ...]) -> None:
+    if project_ids:
+        rows.execute(_MARK, {"run_id": as_uuid(run_id, name="run"), "projects": list(project_ids)})
 
 
 def _served_by(model: ModelChoice | None) -> tuple[str | None, str | None]:

@@ -9,14 +9,15 @@ from equerry.adapters.postgres.vectors import format_vector
 from equerry.domain.corpora import Passage
 from equerry.domain.principal import Scope
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId
+from equerry.kernel.identifiers import CorpusId, DocumentId, PassageId, ProjectId
 from equerry.ports.embedding import Vector
 
 Scored = tuple[tuple[Passage, float], ...]
 
 _COLUMNS = """
 passage.passage_id, passage.document_id, passage.corpus_id, passage.title, passage.heading_path, passage.text,
-passage.source_path, passage.version, passage.token_count
+passage.source_path, passage.version, passage.token_count,
+equerry_shared_projects(passage.visible_to) AS project_ids
 """
 # The join reads each passage through its policy once more, by primary key.
 _JOIN = " WITH ORDINALITY AS found JOIN assistant_passages AS passage USING (passage_id) ORDER BY ordinality"
@@ -102,5 +103,6 @@ def _passage(row: dict[str, Any]) -> Passage:
         passage_id=PassageId(str(row["passage_id"])),
         document_id=DocumentId(str(row["document_id"])),
         heading_path=tuple(row["heading_path"]),
+        project_ids=tuple(ProjectId(project) for project in row["project_ids"]),
         **{name: row[name] for name in same},
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from equerry.domain.corpora import list_project_ids
 from equerry.domain.evidence import Evidence
 from equerry.domain.fencing import fence
 from equerry.domain.passage_format import render_passages
@@ -50,6 +51,7 @@ class PassageFinder:
             summary=f"Found {_count(len(found.passages), 'passage')} in {_count(documents, 'document')}",
             facts=_measure(found) | {"documents": documents},
             account=_account(found),
+            project_ids=list_project_ids(found.passages),
         )
 
 
