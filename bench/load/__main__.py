@@ -43,7 +43,7 @@ LIMITS = {
 
 def main(conversations: int) -> None:
     """Measure and print."""
-    with _stack() as places, _process("bench.load.model") as (_, model_url):
+    with _stack() as places, _without_worker(places), _process("bench.load.model") as (_, model_url):
         http, worker = _prepare(places, model_url)
         token, _ = build_mint(places).sign(load_people()[0])
         entry = Entry(http, token)
@@ -79,14 +79,25 @@ def _stack() -> Iterator[Places]:
             stack.down()
 
 
+@contextmanager
+def _without_worker(places: Places) -> Iterator[None]:
+    """Keep the stack's own worker from the queue for a while."""
+    functions, worker = Session(places).functions, load_outputs(places)["WorkerFunctionName"]
+    sources = functions.list_event_source_mappings()["EventSourceMappings"]
+    ours = [source["UUID"] for source in sources if f":{worker}" in source["FunctionArn"]]
+    for uuid in ours:
+        functions.update_event_source_mapping(UUID=uuid, Enabled=False)
+    try:
+        yield
+    finally:
+        for uuid in ours:
+            functions.update_event_source_mapping(UUID=uuid, Enabled=True)
+
+
 def _prepare(places: Places, model_url: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Stop the stack's own worker; return the environments of the HTTP function and of the fleet."""
-    session, worker = Session(places), load_outputs(places)["WorkerFunctionName"]
-    functions = session.functions
-    for source in functions.list_event_source_mappings()["EventSourceMappings"]:
-        if f":{worker}" in source["FunctionArn"]:
-            functions.update_event_source_mapping(UUID=source["UUID"], Enabled=False)
-    found = functions.list_functions()["Functions"]
+    """Return the environments of the HTTP function and of the fleet."""
+    session = Session(places)
+    found = session.functions.list_functions()["Functions"]
     variables = {entry["Handler"]: entry.get("Environment", {}).get("Variables", {}) for entry in found}
     ours = {**build_environment(places), **LIMITS, "PROFILES_PATH": str(ROOT / "profiles")}
     model = {

@@ -25,6 +25,7 @@ from tests.deployed import Deployed, start, wait_for_end
 pytestmark = pytest.mark.stack
 
 EXAMPLES = 10
+SPARE = "spare"
 CHECKS: list[Any] = [
     status_code_conformance,
     content_type_conformance,
@@ -66,25 +67,25 @@ def contract(gateway: Gateway) -> Any:
 
 
 @pytest.fixture(scope="module")
-def known(indexed: Deployed) -> Mapping[str, Parameters]:
+def known(indexed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Parameters]:
     """Things that exist, for the paths that name them, by who may see them."""
+    # Deleting is among what is tried, so the document is nobody else's.
+    folder = tmp_path_factory.mktemp("spare")
+    (folder / "spare.txt").write_text("The spare key to the dome hangs behind the barometer.")
+    assert indexed.index(folder, corpus=SPARE).failed == {}
+    with indexed.api("ada") as ada:
+        (spare,) = ada.get(f"/corpora/{SPARE}/documents")["documents"]
     found = {}
     for caller, user in CALLERS.items():
         with indexed.api(user or "ben") as api:
-            found[caller] = _make_things(api)
+            found[caller] = _make_things(api) | {"corpusId": SPARE, "documentId": spare["documentId"]}
     return found
 
 
 def _make_things(api: Api) -> Parameters:
     conversation, run_id = start(api, "What is forbidden inside the dome?")
     (cited, *_) = wait_for_end(api, run_id)["message"]["citations"]
-    return {
-        "conversationId": conversation,
-        "runId": run_id,
-        "corpusId": "docs",
-        "documentId": cited["documentId"],
-        "passageId": cited["passageId"],
-    }
+    return {"conversationId": conversation, "runId": run_id, "passageId": cited["passageId"]}
 
 
 @pytest.mark.req("A-SPEC-01", "A-SPEC-04")
