@@ -2,8 +2,8 @@
 
 import json
 import re
-from typing import Any
 
+from tests.strict.openai_schemas import check_strict_schema
 from tests.strict.replies import Illegal, Json, require
 
 FIELDS = frozenset(
@@ -83,22 +83,6 @@ def _check_tools(body: Json) -> None:
         require(choice.get("name") in names, f"Tool choice '{choice.get('name')}' not found in 'tools'.")
     else:
         require(choice in (None, "auto", "none", "required"), "Invalid value: 'tool_choice'")
-
-
-def check_strict_schema(schema: Any, name: str) -> None:
-    """Raise Illegal unless every object closes itself and requires all it has."""
-    if isinstance(schema, list):
-        for each in schema:
-            check_strict_schema(each, name)
-    if not isinstance(schema, dict):
-        return
-    if schema.get("type") == "object":
-        where = f"Invalid schema for function '{name}':"
-        require(schema.get("additionalProperties") is False, f"{where} 'additionalProperties' must be false")
-        properties = set(schema.get("properties", {}))
-        require(set(schema.get("required", [])) == properties, f"{where} 'required' must list every property")
-    for each in schema.values():
-        check_strict_schema(each, name)
 
 
 def _check_input(body: Json, encrypted: frozenset[str]) -> None:

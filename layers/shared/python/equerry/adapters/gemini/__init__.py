@@ -1,0 +1,1 @@
+"""The Gemini API, generateContent in its v1beta, over HTTP."""
