@@ -71,7 +71,10 @@ def _check_tools(body: Json) -> None:
     require(len(names) == len(set(names)), "tools: Tool names must be unique")
     for tool in tools:
         require(_NAME.fullmatch(tool.get("name", "")), "tools.name: must match ^[a-zA-Z0-9_-]{1,128}$")
-        require(tool.get("input_schema", {}).get("type") == "object", "tools.input_schema: must be an object")
+        schema = tool.get("input_schema", {})
+        require(schema.get("type") == "object", "tools.input_schema: must be an object")
+        alternatives = {"allOf", "anyOf", "oneOf"} & schema.keys()
+        require(not alternatives, f"tools.input_schema: does not support {alternatives} at the top level")
     choice = body.get("tool_choice")
     if choice is None:
         return

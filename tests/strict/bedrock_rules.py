@@ -37,12 +37,12 @@ def check_body(body: object, *, model: str, signatures: frozenset[str]) -> None:
     for block in body.get("system", []):
         require(len(block) == 1, "system: a block holds exactly one thing")
         require("cachePoint" in block or block.get("text", "").strip(), "system: text must not be blank")
-    _check_tools(body)
+    _check_tools(body, model)
     _check_marks(body, model)
     _check_messages(body, signatures)
 
 
-def _check_tools(body: Json) -> None:
+def _check_tools(body: Json, model: str) -> None:
     config = body.get("toolConfig")
     if config is None:
         return
@@ -53,9 +53,7 @@ def _check_tools(body: Json) -> None:
     for spec in specs:
         require(_NAME.fullmatch(spec["name"]), "toolSpec.name does not match [a-zA-Z0-9_-]+")
         require(spec.get("description", "x").strip(), "toolSpec.description must not be blank")
-        require(
-            spec["inputSchema"]["json"].get("type") == "object", "inputSchema.json must be of type object"
-        )
+        _check_root(spec["inputSchema"]["json"], model)
     choice = config.get("toolChoice", {"auto": {}})
     require(set(choice) <= {"auto", "any", "tool"} and len(choice) == 1, "toolChoice: auto, any or tool")
     forced = choice.get("tool", {}).get("name")
@@ -64,6 +62,16 @@ def _check_tools(body: Json) -> None:
     require(
         not (thinks and "auto" not in choice), "Thinking may not be enabled when tool_choice forces tool use."
     )
+
+
+def _check_root(schema: Json, model: str) -> None:
+    require(schema.get("type") == "object", "inputSchema.json must be of type object")
+    if "anthropic.claude" in model:
+        alternatives = {"allOf", "anyOf", "oneOf"} & schema.keys()
+        require(not alternatives, f"inputSchema.json: {alternatives} at the top level")
+    else:
+        others = schema.keys() - {"type", "properties", "required"}
+        require(not others, f"inputSchema.json: {others} at the top level")
 
 
 def _check_marks(body: Json, model: str) -> None:

@@ -103,6 +103,12 @@ class Kit:
     refusals: Mapping[bool, tuple[Reply, ...]]
     in_band: Event
     reads_documents: bool = False
+    emitted: Items = ()
+
+    @property
+    def forced(self) -> Items:
+        """The call where the tool was forced: `emitted` where the wire has words of its own for that."""
+        return self.emitted or self.call
 
     @contextmanager
     def connect(

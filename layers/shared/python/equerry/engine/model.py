@@ -109,6 +109,17 @@ class StillWorking:
 
 
 @message
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    """More of the JSON of a forced call's arguments; never empty, to be shown and nothing else.
+
+    What counts is the call, which comes whole. Providers that send calls whole have none of these.
+    """
+
+    text: str
+
+
+@message
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restarted:
     """All that this round has brought is to be discarded: it begins anew, with `model`."""
@@ -147,7 +158,16 @@ class RoundEnd:
     model: ModelChoice | None = None
 
 
-ModelEvent = TextDelta | ThinkingDelta | StillWorking | Restarted | ToolCallReady | OpaqueState | RoundEnd
+ModelEvent = (
+    TextDelta
+    | ThinkingDelta
+    | ArgumentsDelta
+    | StillWorking
+    | Restarted
+    | ToolCallReady
+    | OpaqueState
+    | RoundEnd
+)
 ModelStream = Generator[ModelEvent, None, None]
 """One round as it happens; exactly one RoundEnd, last. Closing it ends the provider's stream."""
 StreamRound = Callable[[ModelRequest], ModelStream]

@@ -8,7 +8,14 @@ from equerry.adapters.anthropic.request import PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
 from equerry.adapters.rounds.reading import HeldCalls, find_arguments, parse_event, pick
 from equerry.engine.messages import OpaqueBlock
-from equerry.engine.model import ModelEvent, RoundStop, StillWorking, TextDelta, ThinkingDelta
+from equerry.engine.model import (
+    ArgumentsDelta,
+    ModelEvent,
+    RoundStop,
+    StillWorking,
+    TextDelta,
+    ThinkingDelta,
+)
 from equerry.kernel.usage import Usage
 
 PAUSED = "pause_turn"
@@ -32,7 +39,8 @@ class MessageReader:
         reason: the provider's own stop reason, blank until it is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, forced: bool = False) -> None:
+        self._forced = forced
         self.content: list[Json] = []
         self.reason = ""
         self._usage: Json = {}
@@ -104,8 +112,9 @@ class MessageReader:
         delta = pick(event, "delta", dict)
         kind = pick(delta, "type", str)
         if kind == "input_json_delta":
-            self._partial_json += pick(delta, "partial_json", str)
-            yield StillWorking()
+            piece = pick(delta, "partial_json", str)
+            self._partial_json += piece
+            yield ArgumentsDelta(piece) if self._forced and piece else StillWorking()
         elif part := _GROWING.get(kind):
             more = pick(delta, part, str)
             block = self._last_block()

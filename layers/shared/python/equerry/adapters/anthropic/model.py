@@ -46,7 +46,7 @@ class AnthropicWire:
         """See Wire; a turn that the provider pauses is the same round, taken up again."""
         usage = Usage()
         for _ in range(MOST_PAUSES):
-            reader = MessageReader()
+            reader = MessageReader(forced=body.get("tool_choice", {}).get("type") == "tool")
             with closing(self._receive(body, attempt)) as events:
                 yield from reader.read(events)
             usage += reader.usage

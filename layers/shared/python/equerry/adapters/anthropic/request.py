@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from equerry.adapters.rounds.encoding import is_worth_caching, list_messages
+from equerry.adapters.rounds.roots import flatten_root
 from equerry.engine.messages import (
     Block,
     DocumentBlock,
@@ -69,7 +70,8 @@ def _encode_prompt(request: ModelRequest) -> list[Json]:
 
 
 def _encode_tool(tool: ToolSpec) -> Json:
-    return {"name": tool.name, "description": tool.description, "input_schema": _plain(tool.input_schema)}
+    description, schema = flatten_root(tool)
+    return {"name": tool.name, "description": description, "input_schema": schema}
 
 
 def _encode_message(message: Message) -> Json:

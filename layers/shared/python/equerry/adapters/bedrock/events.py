@@ -8,7 +8,15 @@ from equerry.adapters.bedrock.request import PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
 from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
-from equerry.engine.model import ModelEvent, RoundEnd, RoundStop, StillWorking, TextDelta, ThinkingDelta
+from equerry.engine.model import (
+    ArgumentsDelta,
+    ModelEvent,
+    RoundEnd,
+    RoundStop,
+    StillWorking,
+    TextDelta,
+    ThinkingDelta,
+)
 from equerry.kernel.usage import Usage
 
 _STOPS: dict[str, RoundStop] = {
@@ -25,7 +33,8 @@ _STOPS: dict[str, RoundStop] = {
 class ConverseReader:
     """Turns a stream's events into ours; where no calls are allowed, those that come are left out."""
 
-    def __init__(self, *, calls_allowed: bool) -> None:
+    def __init__(self, *, calls_allowed: bool, forced: bool = False) -> None:
+        self._forced = forced
         self._calls_allowed = calls_allowed
         self._calls = HeldCalls()
         self._blocks: dict[int, Json] = {}
@@ -76,8 +85,9 @@ class ConverseReader:
             self._said = self._said or bool(words.strip())
             yield TextDelta(words)
         elif call := delta.get("toolUse"):
-            block["input"] = block.get("input", "") + pick(call, "input", str)
-            yield StillWorking()
+            piece = pick(call, "input", str)
+            block["input"] = block.get("input", "") + piece
+            yield ArgumentsDelta(piece) if self._forced and piece else StillWorking()
         elif thought := delta.get("reasoningContent"):
             yield from self._think(thought, block)
 

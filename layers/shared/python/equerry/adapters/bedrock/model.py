@@ -49,7 +49,8 @@ class BedrockWire:
 
     def play(self, body: Json, attempt: Attempt) -> ModelStream:
         """See Wire."""
-        reader = ConverseReader(calls_allowed=body[_CALLS_ALLOWED])
+        choice = body["parameters"].get("toolConfig", {}).get("toolChoice", {})
+        reader = ConverseReader(calls_allowed=body[_CALLS_ALLOWED], forced="tool" in choice)
         with closing(self._receive(body["parameters"], attempt)) as events:
             yield from reader.read(events)
 

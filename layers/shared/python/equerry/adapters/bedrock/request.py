@@ -6,7 +6,10 @@ from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
+from equerry.adapters.bedrock.schemas import OTHERS
 from equerry.adapters.rounds.encoding import is_worth_caching, list_messages
+from equerry.adapters.rounds.roots import flatten_root
+from equerry.adapters.rounds.subsets import compile_tool
 from equerry.engine.messages import (
     Block,
     DocumentBlock,
@@ -56,7 +59,7 @@ def encode_request(request: ModelRequest, *, model: str, guardrail: Guardrail | 
     if system := _encode_prompt(request, marks=takes_marks(model)):
         body["system"] = system
     if _needs_tools(request):
-        body["toolConfig"] = _encode_tools(request)
+        body["toolConfig"] = _encode_tools(request, model)
     if guardrail is not None:
         body["guardrailConfig"] = {
             "guardrailIdentifier": guardrail.identifier,
@@ -89,16 +92,18 @@ def _needs_tools(request: ModelRequest) -> bool:
     return bool(request.tools) and (request.tools_allowed or called)
 
 
-def _encode_tools(request: ModelRequest) -> Json:
+def _encode_tools(request: ModelRequest, model: str) -> Json:
     choice: Json = {"auto": {}}
     if request.forced_tool is not None:
         choice = {"tool": {"name": request.forced_tool}}
-    return {"tools": [_encode_tool(tool) for tool in request.tools], "toolChoice": choice}
+    return {"tools": [_encode_tool(tool, model) for tool in request.tools], "toolChoice": choice}
 
 
-def _encode_tool(tool: ToolSpec) -> Json:
-    schema = {"json": dict(tool.input_schema)}
-    return {"toolSpec": {"name": tool.name, "description": tool.description, "inputSchema": schema}}
+def _encode_tool(tool: ToolSpec, model: str) -> Json:
+    """Models of Anthropic's read nearly all of JSON Schema, the others little of it."""
+    known = _CLAUDE.search(model)
+    description, schema = flatten_root(tool) if known else compile_tool(tool, OTHERS)
+    return {"toolSpec": {"name": tool.name, "description": description, "inputSchema": {"json": schema}}}
 
 
 def _encode_reasoning(request: ModelRequest, model: str) -> Json:

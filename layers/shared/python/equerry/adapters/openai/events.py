@@ -5,25 +5,36 @@ from collections.abc import Callable, Iterable, Iterator
 
 from equerry.adapters.openai.failures import FILTER_CODES, read_response_error
 from equerry.adapters.openai.request import PROVIDER, Json
+from equerry.adapters.openai.strict import StrictForm
 from equerry.adapters.rounds.failures import broke_off
 from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
-from equerry.engine.model import ModelEvent, RoundEnd, RoundStop, StillWorking, TextDelta, ThinkingDelta
+from equerry.engine.model import (
+    ArgumentsDelta,
+    ModelEvent,
+    RoundEnd,
+    RoundStop,
+    StillWorking,
+    TextDelta,
+    ThinkingDelta,
+)
 from equerry.kernel.usage import Usage
 
 _INCOMPLETE: dict[str, RoundStop] = {"max_output_tokens": "max_tokens", "content_filter": "filtered"}
 
 
 class ResponseReader:
-    """Turns a response's events into ours."""
+    """Turns a response's events into ours; a call of a tool in its strict form comes back in its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, forced: bool = False, strict: StrictForm | None = None) -> None:
+        self._forced = forced
+        self._strict = strict
         self._calls = HeldCalls()
         self._refused = False
         self._readers: dict[str, Callable[[Json], Iterator[ModelEvent]]] = {
             "response.queued": self._wait,
             "response.in_progress": self._wait,
-            "response.function_call_arguments.delta": self._wait,
+            "response.function_call_arguments.delta": self._argue,
             "response.output_text.delta": self._say,
             "response.refusal.delta": self._refuse,
             "response.reasoning_summary_text.delta": self._think,
@@ -51,6 +62,10 @@ class ResponseReader:
     def _wait(self, _event: Json) -> Iterator[ModelEvent]:
         yield StillWorking()
 
+    def _argue(self, event: Json) -> Iterator[ModelEvent]:
+        piece = pick(event, "delta", str) if self._forced else ""
+        yield ArgumentsDelta(piece) if piece else StillWorking()
+
     def _say(self, event: Json) -> Iterator[ModelEvent]:
         if words := pick(event, "delta", str):
             yield TextDelta(words)
@@ -68,6 +83,8 @@ class ResponseReader:
         kind = pick(item, "type", str)
         if kind == "function_call":
             arguments = find_arguments(pick(item, "arguments", str))
+            if arguments is not None and self._strict is not None:
+                arguments = self._strict.restore(arguments)
             self._calls.add_call(pick(item, "call_id", str), pick(item, "name", str), arguments)
         elif kind == "reasoning" and item.get("encrypted_content"):
             # Without its encrypted content it could only be looked up where nothing was stored.

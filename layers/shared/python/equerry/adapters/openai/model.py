@@ -9,7 +9,7 @@ import openai
 
 from equerry.adapters.openai.events import ResponseReader
 from equerry.adapters.openai.failures import read_status_error
-from equerry.adapters.openai.request import PROVIDER, Json, encode_request
+from equerry.adapters.openai.request import PROVIDER, Json, derive_strict, encode_request
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.http import (
@@ -24,6 +24,7 @@ from equerry.engine.model import ModelChoice, ModelRequest, ModelStream
 from equerry.kernel.clock import Clock
 
 BASE_URL = "https://api.openai.com/v1"
+_STRICT = "strict"
 
 
 class OpenAiWire:
@@ -40,12 +41,15 @@ class OpenAiWire:
 
     def encode(self, request: ModelRequest) -> Json:
         """See Wire."""
-        return encode_request(request, model=self._model)
+        strict = derive_strict(request)
+        return {"body": encode_request(request, model=self._model, strict=strict), _STRICT: strict}
 
     def play(self, body: Json, attempt: Attempt) -> ModelStream:
         """See Wire."""
-        with closing(self._receive(body, attempt)) as events:
-            yield from ResponseReader().read(events)
+        forced = isinstance(body["body"].get("tool_choice"), dict)
+        reader = ResponseReader(forced=forced, strict=body[_STRICT])
+        with closing(self._receive(body["body"], attempt)) as events:
+            yield from reader.read(events)
 
     def _receive(self, body: Json, attempt: Attempt) -> Generator[Json, None, None]:
         """Yield the events of one response; closing it closes the connection."""

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from typing import Any
 
+from equerry.adapters.openai.strict import StrictForm, compile_strict
 from equerry.adapters.rounds.encoding import is_worth_caching, list_messages
 from equerry.engine.messages import (
     Block,
@@ -26,8 +27,8 @@ LEAST_OUTPUT_TOKENS = 16
 Json = dict[str, Any]
 
 
-def encode_request(request: ModelRequest, *, model: str) -> Json:
-    """Return the body's fields.
+def encode_request(request: ModelRequest, *, model: str, strict: StrictForm | None = None) -> Json:
+    """Return the body's fields; `strict` is the forced tool's form.
 
     Nothing is stored there, so what the model needs again is in the input. What is stable goes first, as the
     instructions: the provider caches the longest prefix that it has seen, and a key keeps one prefix's
@@ -42,7 +43,8 @@ def encode_request(request: ModelRequest, *, model: str) -> Json:
     if request.prompt.stable.strip():
         body["instructions"] = request.prompt.stable
     if request.tools:
-        body["tools"] = [_encode_tool(tool) for tool in request.tools]
+        forced = {request.forced_tool: strict} if strict is not None else {}
+        body["tools"] = [_encode_tool(tool, forced.get(tool.name)) for tool in request.tools]
         body["tool_choice"] = _encode_choice(request)
     if request.forced_tool is not None:
         body["parallel_tool_calls"] = False
@@ -64,14 +66,20 @@ def _derive_cache_key(body: Json) -> str:
     return hashlib.sha256(prefix.encode()).hexdigest()[:32]
 
 
-def _encode_tool(tool: ToolSpec) -> Json:
+def derive_strict(request: ModelRequest) -> StrictForm | None:
+    """Return the forced tool in the strict subset; None where nothing is forced, or it cannot be said so."""
+    forced = next((tool for tool in request.tools if tool.name == request.forced_tool), None)
+    return None if forced is None else compile_strict(forced)
+
+
+def _encode_tool(tool: ToolSpec, strict: StrictForm | None) -> Json:
     # Said aloud because the API's default is the opposite: its strict subset takes few schemas as they are.
     return {
         "type": "function",
         "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.input_schema),
-        "strict": False,
+        "description": tool.description if strict is None else strict.description,
+        "parameters": dict(tool.input_schema) if strict is None else strict.schema,
+        "strict": strict is not None,
     }
 
 
