@@ -34,7 +34,7 @@ from equerry.ports.model import (
 
 from tests.contract.models.requests import SEARCH, ask, collect, end_of, news, resolve, text_of
 from tests.contract.models.subjects import KITS, Kit, throttle
-from tests.strict.replies import Drop, Failure, Finish, Hang, Item, Raw, Reply, Stall, Stream
+from tests.strict.replies import Drop, Failure, Finish, Hang, Item, Raw, Reply, Stall, Stream, Then
 from tests.strict.server import StrictServer
 
 SECRET_WORDS = "the merger is on Friday"
@@ -243,6 +243,21 @@ def test_the_deadline_ends_a_round_whatever_the_provider_does(
 
     assert caught.value.cause == "timeout"
     assert len(server.requests) == 1
+
+
+def test_the_deadline_does_not_wait_for_the_next_byte(kit: Kit, server: StrictServer) -> None:
+    waited: list[bool] = []
+    noticed = Then(lambda: waited.append(True))
+    server.play((*kit.answer[: kit.half], Stall(3), noticed, *kit.answer[kit.half :]))
+
+    with (
+        kit.connect(server, timeouts=Timeouts(connect=1, idle=30, first_event=30)) as model,
+        pytest.raises(ModelUnavailable, match="deadline"),
+    ):
+        collect(model, ask(deadline_s=0.5))
+
+    assert server.hung_up.wait(2)
+    assert waited == []
 
 
 @pytest.mark.parametrize("late", ["silence", "no reply at all"])
