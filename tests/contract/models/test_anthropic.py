@@ -209,6 +209,7 @@ def test_a_bug_of_ours_while_sending_is_not_taken_for_a_failure_of_the_provider(
         collect(model, ask())
 
 
+@pytest.mark.req("A-PROV-04")
 def test_the_request_is_in_cache_order_with_the_mark_after_what_is_stable(
     server: StrictAnthropicServer, model: DrivenModelAdapter
 ) -> None:

@@ -173,6 +173,7 @@ def test_a_failed_tool_is_said_to_have_failed(server: StrictBedrockServer, model
     assert server.requests[0]["messages"][-1]["content"][0]["toolResult"]["status"] == "error"
 
 
+@pytest.mark.req("A-PROV-01")
 def test_the_mark_is_a_block_of_its_own_behind_what_is_stable(
     server: StrictBedrockServer, model: DrivenModelAdapter
 ) -> None:

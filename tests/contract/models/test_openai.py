@@ -133,6 +133,7 @@ def test_several_calls_and_one_without_arguments_are_handed_over_in_order(
     ]
 
 
+@pytest.mark.req("A-PROV-03")
 def test_nothing_is_stored_and_schemas_are_taken_as_they_are(
     server: StrictOpenAiServer, model: DrivenModelAdapter
 ) -> None:
