@@ -61,8 +61,11 @@ def build_gateway(
     parameters: ParameterReader,
     store: ProviderHealthPort,
     switch: SwitchPort | None = None,
+    warm: Purpose | None = "conversational",
 ) -> GatewayService:
-    """Return the gateway; the model that is wanted for conversations is opened at once, if it can be.
+    """Return the gateway; the model that is wanted for `warm` is opened at once, if it can be.
+
+    Without `warm` no SDK is imported before the first round.
 
     Raises:
         ValueError: a setting that is wrong or missing, by name.
@@ -83,7 +86,8 @@ def build_gateway(
         health=ProviderHealthService(store=store, clock=clock),
         clock=clock,
     )
-    _warm(chooser, opener)
+    if warm:
+        _warm(chooser, opener, warm)
     return gateway
 
 
@@ -110,10 +114,10 @@ def _build(
     return guard_model(model, switch) if switch else model
 
 
-def _warm(chooser: "_Chooser", opener: "_Opener") -> None:
+def _warm(chooser: "_Chooser", opener: "_Opener", purpose: Purpose) -> None:
     """Import and connect while the function starts, which is not paid for by a person's waiting."""
     try:
-        opener.open_model(chooser.find_route("conversational").arms[0])
+        opener.open_model(chooser.find_route(purpose).arms[0])
     except _FALSE_START as failure:
         logger.warning("model_not_opened", extra={"code": failure.code, "detail": str(failure)})
 

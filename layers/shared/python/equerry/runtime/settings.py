@@ -219,10 +219,23 @@ class RetentionSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StructuredCompletionSettings(ParameterSettings, GatewaySettings):
-    """Completions for other services: no database, no API."""
+class StructuredCompletionSettings(GatewaySettings):
+    """Completions for other services: no database, no API, and no switch of the assistant's.
+
+    Attributes:
+        structured_completion_document_hosts: commas between them; without any every document is refused.
+        structured_completion_profiles: see `domain.completion_profiles`; where a profile's parameters are is
+            told by variables of its own name.
+    """
 
     equerry_stage: str
+    structured_completions_enabled: str | None = None
+    structured_completions_enabled_ssm_parameter: str | None = None
+    structured_completion_deadline_milliseconds: int = 280_000
+    structured_completion_max_output_tokens: int = 8000
+    structured_completion_document_hosts: str | None = None
+    structured_completion_profiles: str | None = None
+    assistant_off_ssm_prefix: str | None = None
 
 
 @value

@@ -4,10 +4,12 @@ They are the GenAI semantic conventions, still in development, as they stood in 
 never among them: no instructions, no messages, no arguments, no results.
 """
 
+from equerry.domain.completion import CompletionRequest
 from equerry.domain.conversations import Run, RunEnd
 from equerry.engine.loop_events import ToolFinished
 from equerry.engine.model import ModelChoice, RoundStop
 from equerry.kernel.usage import Usage
+from equerry.services.completion import Completion
 
 Attributes = dict[str, object]
 
@@ -35,6 +37,26 @@ def describe_tool(finished: ToolFinished) -> Attributes:
         "gen_ai.tool.type": "function",
         "duration_ms": finished.duration_ms,
         **_describe_error(None if finished.ok else "tool_failed"),
+    }
+
+
+def describe_structured_completion(request: CompletionRequest, completion: Completion) -> Attributes:
+    """Return the fields of one completion, under the names that its caller knows."""
+    return {
+        "requestId": request.request_id,
+        "workload": request.workload,
+        "organisationId": request.organisation_id,
+        "provider": completion.model.provider,
+        "model": completion.model.model,
+        "durationMs": completion.duration_ms,
+        "imageCount": len(request.images),
+        "documentCount": len(request.documents),
+        "usage": {
+            "inputTokens": completion.usage.input_tokens,
+            "outputTokens": completion.usage.output_tokens,
+            "cacheReadTokens": completion.usage.cached_input_tokens,
+        },
+        **describe_completion(completion.model, "tool_use", completion.usage),
     }
 
 

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import record, value
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
+
+    from equerry.adapters.aws.signed_ssm import SignedSsm
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +52,10 @@ class ParameterReader:
     container that was frozen may have lost count of one of them.
     """
 
-    def __init__(self, client: "SSMClient", clock: Clock) -> None:
+    def __init__(self, client: "SSMClient | SignedSsm", clock: Clock) -> None:
         self._client = client
         self._clock = clock
+        self._failures = getattr(client, "failures", None) or _list_botocore_failures()
         self._known: dict[Parameter, Reading] = {}
         self._lock = threading.Lock()
 
@@ -98,7 +99,7 @@ class ParameterReader:
         names = list(dict.fromkeys(parameter.name for parameter in batch))
         try:
             answer = self._client.get_parameters(Names=names, WithDecryption=batch[0].decrypted)
-        except (ClientError, BotoCoreError) as error:
+        except self._failures as error:
             logger.warning(
                 "parameter_unreadable", extra={"parameters": names, "failure": type(error).__name__}
             )
@@ -114,6 +115,13 @@ class ParameterReader:
         return passed < timedelta(0) or age_s >= (
             min(RETRY_S, parameter.kept_s) if known.failed else parameter.kept_s
         )
+
+
+def _list_botocore_failures() -> tuple[type[Exception], ...]:
+    # Here and not above: the function that streams must begin before an SDK is imported.
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    return (ClientError, BotoCoreError)
 
 
 def _batch(parameters: Iterable[Parameter]) -> Iterator[list[Parameter]]:
