@@ -7,6 +7,9 @@ from local.places import ROOT
 
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -38,3 +41,11 @@ def read_names(cell: str) -> tuple[str, ...]:
 
 def list_documents() -> tuple[Path, ...]:
     return tuple(sorted(DOCS.rglob("*.md")))
+
+
+def list_anchors(document: Path) -> frozenset[str]:
+    """Return the places in a document that a link can name: its headings, as they are shown in an address."""
+    headings = HEADING.findall(FENCED.sub("", document.read_text(encoding="utf-8")))
+    return frozenset(
+        re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    )

@@ -11,9 +11,11 @@ import pytest
 from local.codegen.signatures import write_signature, write_signatures
 from local.places import ROOT
 from tests.unit.architecture.documents import (
+    ANCHOR,
     CODE,
     DOCS,
     LINK,
+    list_anchors,
     list_documents,
     read_document,
     read_names,
@@ -115,6 +117,8 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
 
     assert [link for link in LINK.findall(text) if not (document.parent / link).exists()] == []
+    places = [(document.parent / file if file else document, place) for file, place in ANCHOR.findall(text)]
+    assert [place for file, place in places if file.suffix == ".md" and place not in list_anchors(file)] == []
 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *list_documents()], ids=lambda path: path.name)
