@@ -160,14 +160,15 @@ def _to_error(answer: httpx.Response) -> ApiRefused:
     code = str(problem.get("code", "unknown"))
     detail = problem.get("detail") or problem.get("title") or problem.get("message") or answer.reason_phrase
     reference = f" (reference {problem['reference']})" if problem.get("reference") else ""
-    return ApiRefused(
-        f"{detail}{reference}", code=code, status=answer.status_code, remedy=_advise(answer.status_code)
-    )
+    return ApiRefused(f"{detail}{reference}", code=code, status=answer.status_code, remedy=_advise(code))
 
 
-def _advise(status: int) -> str:
-    if status == httpx.codes.UNAUTHORIZED:
-        return "the token is expired or not for this deployment; get a new one"
-    if status == httpx.codes.FORBIDDEN:
-        return "this needs the role admin: --user ada, or another token"
-    return ""
+def _advise(code: str) -> str:
+    return _ADVICE.get(code, "")
+
+
+_ADVICE = {
+    "unauthenticated": "the token is expired or not for this deployment; get a new one",
+    "admin_required": "this needs the role admin: --user ada, or another token",
+    "assistant_disabled": "`equerry switch status` tells an operator what is off",
+}

@@ -254,12 +254,22 @@ def test_a_refusal_carries_the_problems_words_and_what_to_do(tmp_path: Path) -> 
         "title": "Forbidden",
         "status": 403,
         "detail": "indexing needs the role admin",
-        "code": "forbidden",
+        "code": "admin_required",
     }
     api = Api(TARGET, httpx.MockTransport(lambda _request: httpx.Response(403, json=problem)))
 
     with pytest.raises(ApiRefused, match="indexing needs the role admin") as caught:
         api.get("/corpora")
 
-    assert caught.value.code == "forbidden"
+    assert caught.value.code == "admin_required"
     assert "--user ada" in caught.value.remedy
+
+
+def test_a_refusal_that_another_role_would_not_mend_does_not_say_so() -> None:
+    problem = {"status": 403, "detail": "the plan is not current", "code": "billing_required"}
+    api = Api(TARGET, httpx.MockTransport(lambda _request: httpx.Response(403, json=problem)))
+
+    with pytest.raises(ApiRefused, match="the plan is not current") as caught:
+        api.post("/conversations")
+
+    assert caught.value.remedy == ""
