@@ -66,6 +66,14 @@ class AuthConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryConfig:
+    """Where the product says who belongs to which projects, and the secret that it is asked with."""
+
+    url: str | None
+    secret_arn: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BillingConfig:
     """The product's table of entitlements, which every write is checked against."""
 
@@ -180,3 +188,4 @@ class StageConfig:
     def data_path(self) -> str:
         """Where functions find `profiles/` and `migrations/`; the emulator has no /opt."""
         return self.local.data_path if self.local else "/opt"
+    directory: DirectoryConfig

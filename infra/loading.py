@@ -66,6 +66,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         auth=_auth(root.table("auth"), local=local),
         billing=_billing(root.table("billing")),
         model=load_model(root.table("model"), local=local),
+        directory=_directory(root.table("directory"), local=local),
         limits=_limits(root.table("limits"), production=production),
         turns=load_turn_limits(root.table("turns")),
         alarms=load_alarms(root, local=local is not None),
@@ -213,6 +214,26 @@ def _auth(table: Reader, *, local: config.LocalConfig | None) -> config.AuthConf
 def _billing(table: Reader) -> config.BillingConfig | None:
     enforced = table.flag("enforce", default=False)
     name = table.text(
+def _directory(table: Reader, *, local: config.LocalConfig | None) -> config.DirectoryConfig:
+    found = config.DirectoryConfig(
+        url=table.text(
+            "url",
+            pattern=_ANY_HTTP if local else _HTTPS,
+            meaning="the https address of the product's directory of projects",
+            default=None,
+        ),
+        secret_arn=table.text(
+            "secret_arn",
+            pattern=r"arn:aws[a-z-]*:secretsmanager:.+",
+            meaning="the ARN of a secret in Secrets Manager",
+            default=None,
+        ),
+    )
+    if found.secret_arn and not found.url:
+        table.refuse("url", "is missing; the secret is for nothing else")
+    return found
+
+
         "entitlements_table",
         pattern=r"[\w.-]{3,255}",
         meaning="the name of a table in this region",

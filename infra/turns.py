@@ -19,6 +19,7 @@ from equerry.runtime.settings import (
 from infra.billing import grant_entitlements
 from infra.build import Build
 from infra.database import Database
+from infra.directory import directory_variables, grant_directory
 from infra.functions import Platform, PythonFunction
 from infra.http_api import HttpApi
 from infra.models import ModelChoices
@@ -92,12 +93,14 @@ class Turns(Construct):
                 intent_tier=config.intent_tier,
                 organisations_unlisted_enabled=config.auth.organisations == "all",
                 billing_entitlements_table=config.billing.entitlements_table if config.billing else None,
+                **directory_variables(config),
                 **self.switches.variables,
                 **limit_variables(config.turns),
             ),
         )
         http = entry.function
         grant_entitlements(http, config)
+        grant_directory(http, config)
         self.switches.grant_read(http)
         at.database.runtime.grant_read(http)
         at.tables.grant_accept_turns(http)
@@ -126,9 +129,11 @@ class Turns(Construct):
                 replay_table=at.tables.replay.table.table_name,
                 uploads_bucket=at.uploads.bucket.bucket_name,
                 websocket_endpoint=at.sockets.endpoint,
+                **directory_variables(config),
             ),
         )
         websocket = entry.function
+        grant_directory(websocket, config)
         at.database.runtime.grant_read(websocket)
         at.tables.grant_hold_sockets(websocket)
         at.sockets.grant_publish(websocket)
@@ -148,6 +153,7 @@ class Turns(Construct):
             settings=self._worker_settings(),
         )
         worker = runner.function
+        grant_directory(worker, self._platform.config)
         at.database.runtime.grant_read(worker)
         at.tables.grant_run_turns(worker)
         self.switches.grant_read(worker)
@@ -183,9 +189,11 @@ class Turns(Construct):
                 run_flags_table=at.tables.run_flags.table.table_name,
                 uploads_bucket=at.uploads.bucket.bucket_name,
                 websocket_endpoint=at.sockets.endpoint,
+                **directory_variables(self._platform.config),
             ),
         )
         reaper = round_maker.function
+        grant_directory(reaper, self._platform.config)
         at.database.runtime.grant_read(reaper)
         at.tables.grant_settle_turns(reaper)
         at.sockets.grant_publish(reaper)
@@ -213,6 +221,7 @@ class Turns(Construct):
             equerry_version=self._build.version,
             equerry_commit=self._build.commit,
             most_retrieved_characters=config.alarms.retrieved_characters,
+            **directory_variables(config),
             **at.models.variables(conversations=True),
             profiles_path=f"{config.data_path}/profiles",
             **self.switches.variables,

@@ -139,6 +139,11 @@ def _write_overrides(path: Path, places: Places, owner_password: str, model: dic
         "runtime": {"python": find_python(), "architecture": find_architecture()},
         "database": {"port": places.postgres, "owner_password": owner_password},
         "auth": {"jwks_url": f"{places.issuer_url}/.well-known/jwks.json", "issuer": places.issuer_url},
+        "directory": {"url": f"{places.issuer_url}/directory"},
+        "identity": {
+            "service_url": places.issuer_url,
+            "minting": f"{places.issuer_url}/service-token",
+        },
         "model": model,
     }
     lines = [f'allowed_origins = ["{places.chat_url}", "http://localhost:{places.chat}"]']

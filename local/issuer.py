@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from local.directory import build_directory_route
 from local.places import Places
 from local.tokens import Mint, Person, build_mint, load_people
 
@@ -26,7 +27,7 @@ BODY_LIMIT = 4096
 
 
 def build_app(mint: Mint, people: tuple[Person, ...], chat_origins: list[str]) -> Starlette:
-    """Return the issuer's two routes, with cross-origin answers for the chat page alone."""
+    """Return the issuer's routes, with cross-origin answers for the chat page alone."""
 
     async def answer_jwks(_request: Request) -> Response:
         return JSONResponse(mint.keys.build_jwks(), headers={"Cache-Control": f"max-age={JWKS_CACHE_S}"})
@@ -44,6 +45,7 @@ def build_app(mint: Mint, people: tuple[Person, ...], chat_origins: list[str]) -
         routes=[
             Route("/.well-known/jwks.json", answer_jwks),
             Route("/token", answer_token, methods=["POST"]),
+            build_directory_route(load_people),
         ],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=OURSELVES),

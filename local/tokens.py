@@ -27,6 +27,7 @@ class Person:
     organisation_id: str
     role: Role
     name: str
+    projects: tuple[str, ...] = ()
 
     def to_wire(self) -> dict[str, str]:
         """Return the person as the chat page reads it."""
@@ -47,6 +48,7 @@ def load_people(path: Path = USERS) -> tuple[Person, ...]:
             organisation_id=entry["organisationId"],
             role=entry["role"],
             name=entry["name"],
+            projects=tuple(entry.get("projects", ())),
         )
         for entry in entries
     )

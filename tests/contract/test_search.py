@@ -166,7 +166,7 @@ def test_a_passage_says_through_which_projects_its_reader_sees_it(library: Libra
         by_meaning = library.vectors.find_nearest(
             scope, build_vector("budget"), embedding_version=EMBEDDING, corpora=(HANDBOOK,), limit=9
         )
-        found = {passage.text: passage.project_ids for passage, _ in by_words}
+        found: dict[str, tuple[str, ...]] = {passage.text: passage.project_ids for passage, _ in by_words}
         assert found == {passage.text: passage.project_ids for passage, _ in by_meaning}
         fetched = [library.passages.fetch_passage(scope, passage.passage_id) for passage, _ in by_words]
         assert found == {passage.text: passage.project_ids for passage in fetched}

@@ -268,6 +268,7 @@ class MemoryRunAdapter:
             run = self.fetch_run(scope, run_id)
             if run.status == "ended":
                 return False
+            self.store.mark_projects(run.conversation_id, end.project_ids)
             if end.text.strip():
                 self.store.messages[run.conversation_id].append(_answer(run, end))
             for step in end.actions:
@@ -277,7 +278,6 @@ class MemoryRunAdapter:
             self.store.runs[run_id] = _ended(run, end)
             surface = self.store.surface_of(run.conversation_id)
             self.store.end_record(_owner(scope), self.store.runs[run_id], end, surface)
-            self.store.mark_projects(run.conversation_id, end.project_ids)
             self.store.touch(self.store.fetch(scope, run.conversation_id, keeps=True), end.ended_at)
             return True
 

@@ -88,3 +88,13 @@ def test_a_key_before_the_last_one_is_forgotten(mint: Mint) -> None:
     mint.keys.rotate()
 
     assert first not in [key["kid"] for key in mint.keys.build_jwks()["keys"]]
+
+
+def test_the_directory_tells_of_the_demo_users_projects_and_knows_nobody_else(client: TestClient) -> None:
+    def ask(organisation: str, user: str) -> tuple[int, object]:
+        answer = client.get(f"/directory/organisations/{organisation}/users/{user}/projects")
+        return answer.status_code, answer.json().get("projectIds")
+
+    assert ask("northwind", "ada") == (200, ["apollo", "gaia"])
+    assert ask("lakeside", "mira") == (200, [])
+    assert ask("lakeside", "ada") == (404, None)

@@ -169,10 +169,12 @@ class World:
     def _build_delivery(self, fate: Mortality) -> DeliveryService:
         return DeliveryService(
             log=fate.wrap("log", self.log),
+            transcripts=MemoryTranscriptAdapter(self.store),
             artifacts=self.artifacts,
             connections=self.connections,
             channel=fate.wrap("channel", self.channel),
             clock=self.clock,
+            behind=lambda act: act(),
         )
 
     @property
@@ -366,7 +368,7 @@ class World:
         return Publisher(
             run_id=run_id,
             conversation_id=conversation_id,
-            broadcaster=self.delivery.build_broadcaster(ADA),
+            broadcaster=self.delivery.build_broadcaster(ADA, conversation_id),
             clock=self.clock,
         )
 

@@ -10,6 +10,7 @@ from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.connections import PoolBounds, PostgresConnections
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
+from equerry.ports.directory import DirectoryPort
 
 CONNECTIONS: Final = 2
 """Of each role, in a container; which role a function has is a matter of its secret."""
@@ -30,8 +31,11 @@ def open_database(
     *,
     silence_s: float = 10.0,
     checkout_s: float = CHECKOUT_S,
+    directory: DirectoryPort | None = None,
 ) -> PostgresConnections:
     """Return a pool that connects at first use and reads the secret then.
+
+    Whoever serves people says which directory knows their projects.
 
     `silence_s` and `checkout_s` suit those whom a person waits for: the first ends a statement after 8 s.
     """
@@ -40,6 +44,7 @@ def open_database(
         lambda: DatabaseAddress.from_secret(secrets.fetch_secret(secret_arn)),
         bounds=PoolBounds(max_size=CONNECTIONS, checkout_s=checkout_s),
         silence_s=silence_s,
+        directory=directory,
     )
 
 

@@ -107,8 +107,21 @@ class GatewaySettings(Environment):
 
 
 @value
+@dataclass(frozen=True, kw_only=True)
+class DirectorySettings(Environment):
+    """Where the product says who belongs to which projects; without an address, tokens do.
+
+    Attributes:
+        directory_secret_arn: holds what this service proves itself with there.
+    """
+
+    directory_url: str | None = None
+    directory_secret_arn: str | None = None
+
+
+@value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings(LimitSettings):
+class HttpSettings(LimitSettings, DirectorySettings):
     """The HTTP entry points."""
 
     equerry_stage: str
@@ -136,7 +149,7 @@ class HttpSettings(LimitSettings):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebSocketSettings(Environment):
+class WebSocketSettings(DirectorySettings):
     """The WebSocket entry points."""
 
     equerry_stage: str
@@ -150,7 +163,7 @@ class WebSocketSettings(Environment):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings(LimitSettings, GatewaySettings):
+class WorkerSettings(LimitSettings, GatewaySettings, DirectorySettings):
     """Turns from the queue."""
 
     equerry_stage: str
@@ -178,7 +191,7 @@ class WorkerSettings(LimitSettings, GatewaySettings):
 
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReaperSettings(Environment):
+class ReaperSettings(DirectorySettings):
     """The schedule that ends what dead workers left."""
 
     equerry_stage: str

@@ -23,6 +23,7 @@ from equerry.ports.interrupts import InterruptPort
 from equerry.ports.metrics import MetricPort
 from equerry.runtime.clock import SystemClock
 from equerry.runtime.database import open_database
+from equerry.runtime.directory import build_directory
 from equerry.runtime.minting import new_identifier
 from equerry.services.delivery import DeliveryService
 from equerry.services.ending import EndingService
@@ -47,6 +48,10 @@ class TurnStoreSettings(Protocol):
     def uploads_bucket(self) -> str: ...
     @property
     def websocket_endpoint(self) -> str: ...
+    @property
+    def directory_url(self) -> str | None: ...
+    @property
+    def directory_secret_arn(self) -> str | None: ...
 
 
 class CountingSettings(Protocol):
@@ -127,16 +132,20 @@ class TurnParts:
 def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
     """Wire the parts; nothing connects before its first use."""
     clients, clock = AwsClients(), SystemClock()
-    database = open_database(clients, settings.database_secret_arn, clock)
+    directory = build_directory(
+        clients, clock, url=settings.directory_url, secret_arn=settings.directory_secret_arn
+    )
+    database = open_database(clients, settings.database_secret_arn, clock, directory=directory)
     log = DynamoReplayLogAdapter(clients.dynamodb, settings.replay_table, new_identifier)
     connections = DynamoConnectionAdapter(clients.dynamodb, settings.connections_table)
     artifacts = S3ArtifactStoreAdapter(clients.s3, settings.uploads_bucket)
     channel = ApiGatewayChannelAdapter(clients.push(settings.websocket_endpoint))
+    transcripts = PostgresTranscriptAdapter(database)
     return TurnParts(
         clients=clients,
         clock=clock,
         database=database,
-        transcripts=PostgresTranscriptAdapter(database),
+        transcripts=transcripts,
         runs=PostgresRunAdapter(database),
         kept_runs=PostgresRunAdapter(database, keeps=True),
         records=PostgresRunRecordAdapter(database),
@@ -145,7 +154,12 @@ def build_turn_parts(settings: TurnStoreSettings) -> TurnParts:
         artifacts=artifacts,
         connections=connections,
         delivery=DeliveryService(
-            log=log, artifacts=artifacts, connections=connections, channel=channel, clock=clock
+            log=log,
+            transcripts=transcripts,
+            artifacts=artifacts,
+            connections=connections,
+            channel=channel,
+            clock=clock,
         ),
         metrics=EmfMetricAdapter(settings.equerry_stage),
     )

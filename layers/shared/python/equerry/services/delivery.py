@@ -22,6 +22,8 @@ from equerry.ports.delivery import (
     ConnectionPort,
     ReplayLogPort,
 )
+from equerry.ports.transcripts import TranscriptPort
+from equerry.services.readership import Behind, Readership, start_thread
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +38,34 @@ def encode_frame(wire: dict[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryService:
-    """What stands behind every publisher."""
+    """What stands behind every publisher.
+
+    Attributes:
+        behind: does what no publisher waits for.
+    """
 
     log: ReplayLogPort
+    transcripts: TranscriptPort
     artifacts: ArtifactStorePort
     connections: ConnectionPort
     channel: ChannelPort
     clock: Clock
+    behind: Behind = start_thread
 
-    def build_broadcaster(self, scope: Scope) -> Broadcaster:
-        """Return where the envelopes of the scope's runs go."""
-        return _ScopedBroadcaster(self, scope)
+    def build_broadcaster(self, scope: Scope, conversation_id: ConversationId) -> Broadcaster:
+        """Return where the envelopes of a run in the scope's conversation go.
+
+        Nothing is sent while the scope's person may not see the conversation; everything is kept.
+        """
+        readership = Readership(
+            transcripts=self.transcripts,
+            scope=scope,
+            conversation_id=conversation_id,
+            clock=self.clock,
+            behind=self.behind,
+            looked_s=self.clock.monotonic_s(),
+        )
+        return _ScopedBroadcaster(self, scope, readership)
 
     def persist(self, scope: Scope, envelope: Envelope) -> Envelope:
         """Write to the replay log; returns what was written.
@@ -120,12 +139,14 @@ class DeliveryService:
 class _ScopedBroadcaster:
     service: DeliveryService
     scope: Scope
+    readership: Readership
 
     def persist(self, envelope: Envelope) -> Envelope:
         return self.service.persist(self.scope, envelope)
 
     def deliver(self, envelope: Envelope) -> DeliveryOutcome:
-        return self.service.deliver(envelope)
+        return self.service.deliver(envelope) if self.readership.is_open() else DeliveryOutcome()
 
     def beat(self, run_id: RunId, conversation_id: ConversationId, *, last_seq: int) -> None:
-        self.service.beat(run_id, conversation_id, last_seq=last_seq)
+        if self.readership.is_open():
+            self.service.beat(run_id, conversation_id, last_seq=last_seq)

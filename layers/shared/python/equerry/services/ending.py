@@ -72,7 +72,7 @@ class EndingService:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
-            broadcaster=self.delivery.build_broadcaster(lease.scope),
+            broadcaster=self.delivery.build_broadcaster(lease.scope, run.conversation_id),
             clock=self.clock,
             last_seq=last.seq if last else 0,
             text_interval_s=text_interval_s,

@@ -77,6 +77,7 @@ class RunReadingService:
         found = self.replays.replay(run, after=after)
         if not (found.envelopes or found.gap_next or found.is_whole(after)):
             self._wait_for_more(Marker(run_id, after))
+            run = self.runs.fetch_run(scope, run_id)  # they may have lost it while they waited
             found = self.replays.replay(run, after=after)
         return run, found
 

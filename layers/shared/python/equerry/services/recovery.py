@@ -172,7 +172,7 @@ class RecoveryService:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
-            broadcaster=self.delivery.build_broadcaster(scope),
+            broadcaster=self.delivery.build_broadcaster(scope, run.conversation_id),
             clock=self.clock,
             last_seq=last.seq if last else 0,
         )

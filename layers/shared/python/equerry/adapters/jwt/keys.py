@@ -2,14 +2,12 @@
 
 import base64
 import binascii
-import ipaddress
 import json
 import threading
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import (
     HTTPDefaultErrorHandler,
     HTTPErrorProcessor,
@@ -22,6 +20,7 @@ from urllib.request import (
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from equerry.adapters.addresses import parse_service_address
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
 
@@ -52,7 +51,7 @@ class PublishedKeys:
         Raises:
             ValueError: the address is blank, or is http beyond this machine, where others could answer.
         """
-        self._url = _check_url(jwks_url)
+        self._url = parse_service_address(jwks_url, setting="AUTH_JWKS_URL")
         self._clock = clock
         self._opener = _make_opener()
         self._lock = threading.Lock()
@@ -116,22 +115,6 @@ def _make_opener() -> OpenerDirector:
     ):
         opener.add_handler(handler)
     return opener
-
-
-def _check_url(jwks_url: str) -> str:
-    parts = urlsplit(jwks_url.strip())
-    if not parts.hostname or parts.scheme not in ("http", "https"):
-        raise ValueError(f"AUTH_JWKS_URL must be the address of the issuer's key set, got {jwks_url!r}")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise ValueError(f"AUTH_JWKS_URL must be https beyond this machine, got {jwks_url!r}")
-    return parts.geturl()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _parse_keys(content: bytes) -> Keys:

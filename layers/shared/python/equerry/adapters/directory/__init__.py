@@ -1,0 +1,1 @@
+"""The product's directory of organisations, over HTTP."""
