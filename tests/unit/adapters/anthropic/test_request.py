@@ -29,14 +29,15 @@ def test_results_come_before_anything_else_that_is_said() -> None:
     assert kinds == ["tool_result", "text"]
 
 
-def test_another_providers_state_is_not_sent() -> None:
+def test_another_providers_state_is_not_sent_and_roles_alternate_without_it() -> None:
     foreign = OpaqueBlock(provider="another", payload="secret")
 
     mixed = messages(Thread().say("Hello").answer(foreign, TextBlock("Hi.")).say("Well?"))
     alone = messages(Thread().say("Hello").answer(foreign).say("Well?"))
 
     assert mixed[1]["content"] == [{"type": "text", "text": "Hi."}]
-    assert alone[1]["content"] == [{"type": "text", "text": "(no words)"}]
+    assert [message["role"] for message in alone] == ["user"]
+    assert alone[0]["content"] == [{"type": "text", "text": "Hello"}, {"type": "text", "text": "Well?"}]
 
 
 def test_no_sampling_parameter_and_nothing_empty_is_sent() -> None:

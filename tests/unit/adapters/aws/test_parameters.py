@@ -1,5 +1,6 @@
 """How old a parameter may be, how often it is asked for, and what an outage of SSM does."""
 
+import ast
 import json
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
@@ -11,15 +12,22 @@ import pytest
 from equerry.adapters.aws.parameters import RETRY_S, Parameter, ParameterReader
 from equerry.adapters.aws.switches import ParameterSwitchAdapter
 from equerry.domain.switches import NamedLevel, Switches
+from equerry.runtime.completion_parts import build_parts
+from equerry.runtime.gateway import build_gateway, list_gateway_parameters
 from equerry.runtime.http import build_http_app
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
-from equerry.runtime.settings import HttpSettings, LimitSettings, WorkerSettings
+from equerry.runtime.settings import HttpSettings, LimitSettings, StructuredCompletionSettings, WorkerSettings
+from equerry.services.gateway import GatewayService
+from equerry.surfaces.completion import decode_request
 
+from tests.completions import payload
 from tests.contract.aws_backends import start_aws
 from tests.fakes.clock import FixedClock
 from tests.fakes.metrics import MemoryMetricAdapter
+from tests.fakes.provider_health import MemoryProviderHealthAdapter
 from tests.scripted_ssm import ScriptedSsm
 from tests.unit.architecture.source import list_identifiers, list_imports, list_modules
+from tests.unit.domain.test_completion_profiles import TENDER_CHECK
 
 NAME = "/equerry/test/assistant-enabled"
 PREFIX = "/equerry/test/off"
@@ -216,7 +224,7 @@ class EavesdroppingSsm(ScriptedSsm):
 
 @pytest.mark.req("A-SSM-08", "A-SSM-04")
 @pytest.mark.parametrize("settings_of", [HttpSettings, WorkerSettings])
-def test_every_parameter_of_the_request_path_is_loaded_in_one_call_before_the_first_request(
+def test_every_parameter_of_the_request_path_is_loaded_before_the_first_request(
     settings_of: type[LimitSettings],
 ) -> None:
     ssm = EavesdroppingSsm()
@@ -224,16 +232,64 @@ def test_every_parameter_of_the_request_path_is_loaded_in_one_call_before_the_fi
     settings, named = fill_settings(settings_of)
     switch = build_switch(settings, parameters, MemoryMetricAdapter())
 
-    parameters.preload(list_parameters(settings, switch))
+    parameters.preload((*list_parameters(settings, switch), *_list_model_parameters(settings)))
+    loaded = list(ssm.asked)
     switch.read()
     build_limits(settings, parameters)
+    if isinstance(settings, WorkerSettings):
+        _open_gateway(settings, parameters).find_route("conversational")
 
-    (loaded,) = ssm.asked
+    assert ssm.asked == loaded
     assert named
+    assert_all_in(named, loaded)
+
+
+@pytest.mark.req("A-SSM-08", "A-SSM-04")
+def test_every_parameter_of_a_completion_is_loaded_before_the_first_request() -> None:
+    ssm = EavesdroppingSsm()
+    settings, named = fill_settings(StructuredCompletionSettings)
+    of_profile = {
+        f"TENDER_CHECK_{part}_SSM_PARAMETER": f"/profile/{part}" for part in ("PROVIDER", "MODEL_ID")
+    }
+    chosen = {
+        "MODEL_PROVIDER": "bedrock",
+        "MODEL_ID": "nova-1",
+        "STRUCTURED_COMPLETION_PROFILES": TENDER_CHECK,
+    }
+
+    parts = build_parts(settings.to_env() | chosen | of_profile, FixedClock(), reader(ssm), warm=False)
+    loaded = list(ssm.asked)
+    parts.service.choose(decode_request(payload(modelProfile="tender-check"), hosts=()))
+
+    assert ssm.asked == loaded
+    assert_all_in([*named, *of_profile.values()], loaded)
+
+
+def assert_all_in(named: list[str], batches: list[tuple[str, ...]]) -> None:
+    """Each name, or a longer one that begins with it, was loaded, in as few calls as SSM allows."""
+    loaded = [name for batch in batches for name in batch]
     assert all(any(name.startswith(start) for name in loaded) for start in named)
+    assert len(batches) == -(-len(loaded) // 10)
 
 
-def fill_settings(settings_of: type[LimitSettings]) -> tuple[LimitSettings, list[str]]:
+def _list_model_parameters(settings: LimitSettings) -> tuple[Parameter, ...]:
+    return list_gateway_parameters(settings) if isinstance(settings, WorkerSettings) else ()
+
+
+def _open_gateway(settings: WorkerSettings, parameters: ParameterReader) -> GatewayService:
+    return build_gateway(
+        settings,
+        cast("Any", None),
+        FixedClock(),
+        parameters=parameters,
+        store=MemoryProviderHealthAdapter(),
+        warm=None,
+    )
+
+
+def fill_settings[S: (HttpSettings, WorkerSettings, LimitSettings, StructuredCompletionSettings)](
+    settings_of: type[S],
+) -> tuple[S, list[str]]:
     """Return settings that name every parameter they can, and the names or their beginnings."""
     names = [f.name for f in fields(settings_of) if f.name.endswith(("_ssm_parameter", "_ssm_prefix"))]
     required: dict[str, Any] = {f.name: "x" for f in fields(settings_of) if f.default is MISSING}
@@ -250,21 +306,46 @@ def test_a_parameter_is_named_only_where_it_is_also_listed_for_loading() -> None
         and "Parameter" in list_identifiers(module.tree)
     }
 
-    assert naming == {"equerry.adapters.aws.switches", "equerry.runtime.parameters"}
+    # Each of them stands in one of the two tests above.
+    assert naming == {
+        "equerry.adapters.aws.switches",
+        "equerry.runtime.completion_models",
+        "equerry.runtime.gateway",
+        "equerry.runtime.parameters",
+    }
 
 
 @pytest.mark.req("A-SSM-01")
 def test_all_reads_of_ssm_go_through_the_one_reader_of_the_process() -> None:
-    reads = {"ssm", "get_parameter", "get_parameters", "get_parameters_by_path", "ParameterReader"}
-    readers = {module.name for module in list_modules() if reads & list_identifiers(module.tree)}
+    asks = {"ssm", "get_parameter", "get_parameters", "get_parameters_by_path", "SignedSsm"}
 
-    assert readers == {
+    # The last is the one function whose first frame does not wait for an SDK.
+    assert list_users(asks) <= {
         "equerry.adapters.aws.clients",
         "equerry.adapters.aws.parameters",
-        "equerry.adapters.aws.switches",
+        "equerry.adapters.aws.signed_ssm",
         "equerry.runtime.parameters",
+        "equerry.runtime.completion_streaming",
+    }
+    assert list_makers("ParameterReader") <= {
+        "equerry.runtime.parameters",
+        "equerry.runtime.completion_streaming",
     }
     assert open_parameters() is open_parameters()
+
+
+def list_users(names: set[str]) -> set[str]:
+    return {module.name for module in list_modules() if names & list_identifiers(module.tree)}
+
+
+def list_makers(kind: str) -> set[str]:
+    """Return the modules that call a class."""
+    return {
+        module.name
+        for module in list_modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and kind in list_identifiers(node.func)
+    }
 
 
 @pytest.fixture
