@@ -7,6 +7,12 @@ const BY_CODE: Readonly<Record<string, string>> = {
   signed_out: "You are no longer signed in. Sign in again, then reload this page.",
   turn_in_progress:
     "The previous answer is still being finished. Your question is kept in the box; send it again in a moment.",
+  assistant_disabled:
+    "The assistant is switched off at the moment. What was answered before can still be read; ask again later.",
+  assistant_not_enabled:
+    "The assistant is not enabled for your organisation. Ask your administrator for it.",
+  billing_required: "Your plan does not cover this at the moment. Ask your administrator.",
+  surface_not_allowed: "This assistant is not available to you here. Ask your administrator.",
 };
 
 const BY_STATUS: Readonly<Record<number, string>> = {
