@@ -8,6 +8,7 @@ from equerry.engine.arguments import find_problem
 from equerry.engine.loop_events import ToolFinished
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ToolSpec
+from equerry.engine.model_text import has_unstorable
 from equerry.kernel.identifiers import ToolCallId
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,7 +104,9 @@ def test_whatever_comes_is_either_run_or_answered(arguments: dict[str, object]) 
     (answer,) = contents(outcome)
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert outcome.stop == "end_turn"
-    if find_problem(SPEC, arguments) is None:
+    if has_unstorable(arguments):
+        assert (tool.heard, finished.failure) == ([], "invalid_arguments")
+    elif find_problem(SPEC, arguments) is None:
         assert (tool.heard, answer, finished.failure) == ([arguments], "done", None)
     else:
         assert (tool.heard, finished.failure) == ([], "invalid_arguments")

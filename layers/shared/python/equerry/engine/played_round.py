@@ -8,6 +8,7 @@ from itertools import count
 
 from equerry.engine.messages import Block, TextBlock, ToolCallBlock
 from equerry.engine.model import ModelEvent, OpaqueState, RoundEnd, TextDelta, ToolCallReady
+from equerry.engine.model_text import has_unstorable
 from equerry.kernel.identifiers import ToolCallId
 
 MOST_ARGUMENT_BYTES = 64_000
@@ -95,7 +96,7 @@ def _find_flaw(block: ToolCallBlock) -> str | None:
         return "The arguments cannot be written as JSON."
     if size > MOST_ARGUMENT_BYTES:
         return f"The arguments are {size:,} bytes of JSON and may be {MOST_ARGUMENT_BYTES:,} at most."
-    return None
+    return "The arguments must not hold the character U+0000." if has_unstorable(arguments) else None
 
 
 def _find_repetition(block: ToolCallBlock, earlier: Sequence[ToolCallBlock]) -> str | None:

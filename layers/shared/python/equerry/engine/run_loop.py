@@ -9,6 +9,7 @@ from equerry.engine.estimates import estimate_blocks, estimate_instructions, est
 from equerry.engine.loop_events import LoopConsumer, RoundFinished, RoundStarted, TextProduced, ignore_event
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ModelEvent, ModelRequest, RoundStop, StreamRound, TextDelta
+from equerry.engine.model_text import TextMender
 from equerry.engine.played_round import PlayedRound
 from equerry.engine.rounds import RoundBreak, RoundReader
 from equerry.engine.thread import Thread
@@ -201,10 +202,13 @@ class RunLoop:
         progress.opens_round = bool(progress.text)
         consumer(RoundStarted(progress.rounds))
 
+        mender = TextMender()
+
         def take(event: ModelEvent) -> None:
-            played.take(event)
-            if isinstance(event, TextDelta):
-                _pass_on(event.text, progress, consumer)
+            for mended in mender.mend(event):
+                played.take(mended)
+                if isinstance(mended, TextDelta):
+                    _pass_on(mended.text, progress, consumer)
 
         reader = RoundReader(
             stream_round=self.stream_round,
