@@ -287,9 +287,7 @@ def _open_gateway(settings: WorkerSettings, parameters: ParameterReader) -> Gate
     )
 
 
-def fill_settings[S: (HttpSettings, WorkerSettings, LimitSettings, StructuredCompletionSettings)](
-    settings_of: type[S],
-) -> tuple[S, list[str]]:
+def fill_settings(settings_of: type[Any]) -> tuple[Any, list[str]]:
     """Return settings that name every parameter they can, and the names or their beginnings."""
     names = [f.name for f in fields(settings_of) if f.name.endswith(("_ssm_parameter", "_ssm_prefix"))]
     required: dict[str, Any] = {f.name: "x" for f in fields(settings_of) if f.default is MISSING}
