@@ -122,7 +122,29 @@ class LimitsConfig:
     requests_per_second: int
     request_burst: int
     log_retention_days: int
-    conversation_retention_days: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionConfig:
+    """How long data lives; `export` also delivers an organisation's export ahead of its purge."""
+
+    schedule_expression: str
+    conversation_days: int
+    action_days: int
+    superseded_days: int
+    purge_after_days: int
+    export: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityConfig:
+    """The product's directory of organisations, and what mints this service's tokens for it.
+
+    `minting` is a function's ARN; the local stage has an address.
+    """
+
+    service_url: str
+    minting: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +199,11 @@ class StageConfig:
     database: AuroraDatabase | DatabaseAddress
     auth: AuthConfig
     billing: BillingConfig | None
+    directory: DirectoryConfig
     model: ModelConfig
     limits: LimitsConfig
+    retention: RetentionConfig
+    identity: IdentityConfig
     turns: Mapping[str, int]
     alarms: AlarmsConfig
     site: SiteConfig | None
@@ -188,4 +213,3 @@ class StageConfig:
     def data_path(self) -> str:
         """Where functions find `profiles/` and `migrations/`; the emulator has no /opt."""
         return self.local.data_path if self.local else "/opt"
-    directory: DirectoryConfig

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
+from infra.loading_life import load_identity, load_retention
 from infra.loading_models import load_model
 from infra.loading_turns import check_wall_time, load_turn_limits
 from infra.log_groups import RETENTION
@@ -65,9 +66,11 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         database=_database(root, local=local),
         auth=_auth(root.table("auth"), local=local),
         billing=_billing(root.table("billing")),
-        model=load_model(root.table("model"), local=local),
         directory=_directory(root.table("directory"), local=local),
+        model=load_model(root.table("model"), local=local),
         limits=_limits(root.table("limits"), production=production),
+        retention=load_retention(root.table("retention")),
+        identity=load_identity(root.table("identity"), local=local is not None),
         turns=load_turn_limits(root.table("turns")),
         alarms=load_alarms(root, local=local is not None),
         site=_site(root.table("site")) if root.has("site") else None,
@@ -211,9 +214,6 @@ def _auth(table: Reader, *, local: config.LocalConfig | None) -> config.AuthConf
     )
 
 
-def _billing(table: Reader) -> config.BillingConfig | None:
-    enforced = table.flag("enforce", default=False)
-    name = table.text(
 def _directory(table: Reader, *, local: config.LocalConfig | None) -> config.DirectoryConfig:
     found = config.DirectoryConfig(
         url=table.text(
@@ -234,6 +234,9 @@ def _directory(table: Reader, *, local: config.LocalConfig | None) -> config.Dir
     return found
 
 
+def _billing(table: Reader) -> config.BillingConfig | None:
+    enforced = table.flag("enforce", default=False)
+    name = table.text(
         "entitlements_table",
         pattern=r"[\w.-]{3,255}",
         meaning="the name of a table in this region",
@@ -253,9 +256,6 @@ def _limits(table: Reader, *, production: bool) -> config.LimitsConfig:
         requests_per_second=table.integer("requests_per_second", low=1, high=10000, default=100),
         request_burst=table.integer("request_burst", low=1, high=5000, default=200),
         log_retention_days=_log_retention(table, production=production),
-        conversation_retention_days=table.integer(
-            "conversation_retention_days", low=1, high=3650, default=365
-        ),
     )
 
 

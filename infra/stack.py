@@ -80,7 +80,14 @@ class EquerryStack(Stack):
         migrator = Migrator(self, "Migrator", platform=platform, database=at.database)
         turns = Turns(self, "Turns", platform=platform, resources=at, build=build_of(self._config))
         indexer = Indexer(self, "Indexer", platform=platform, database=at.database, uploads=at.uploads)
-        retention = Retention(self, "Retention", platform=platform, database=at.database, uploads=at.uploads)
+        retention = Retention(
+            self,
+            "Retention",
+            platform=platform,
+            database=at.database,
+            tables=at.tables,
+            uploads=at.uploads,
+        )
         migrator.before(turns, indexer, retention)
         completion = StructuredCompletion(
             self, "StructuredCompletion", platform=platform, switches=turns.switches, models=at.models
@@ -112,6 +119,7 @@ class EquerryStack(Stack):
             TurnDeadLetterQueueUrl=at.queue.dead.queue_url,
             WorkerFunctionName=turns.worker.function_name,
             IndexerFunctionName=indexer.function.function_name,
+            RetentionFunctionName=retention.function.function_name,
             RuntimeSecretArn=at.database.runtime.arn,
             AlarmTopicArn=alarms.topic.topic_arn,
         )

@@ -96,6 +96,13 @@ class Tables(Construct):
         self.connections.grant(grantee, "Query", "DeleteItem")
         self.replay.grant(grantee, "PutItem", "Query")
 
+    def grant_forget(self, grantee: iam.IGrantable) -> None:
+        """Find and delete what people, runs and organisations left."""
+        for table in (self.leases, self.connections, self.usage):
+            table.grant(grantee, "Scan", "Query", "DeleteItem")
+        for table in (self.replay, self.run_flags):
+            table.grant(grantee, "Query", "DeleteItem")
+
     def grant_settle_turns(self, grantee: iam.IGrantable) -> None:
         """Find lapsed leases and end their runs visibly."""
         self.leases.grant(grantee, "Scan", "GetItem", "UpdateItem", "DeleteItem")

@@ -14,6 +14,9 @@ from infra.queues import DrainedQueue
 INDEXER_TIMEOUT_S = 840
 _PREFIX = "corpora/"
 _ARTIFACTS = "artifacts/"
+_EXPORTS = "exports/"
+EXPORT_DAYS = 30
+"""Long enough to be fetched; what an organisation left is then gone here too."""
 
 
 class Uploads(Construct):
@@ -38,7 +41,7 @@ class Uploads(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             versioned=True,
-            lifecycle_rules=_lifecycle(config),
+            lifecycle_rules=_lifecycle(),
             cors=_cors(config),
             removal_policy=removal,
         )
@@ -70,9 +73,14 @@ class Uploads(Construct):
         grant_key(grantee, self._key, "GenerateDataKey", "Decrypt", via="s3")
 
     def grant_sweep(self, grantee: iam.IGrantable) -> None:
-        """Delete what is past its retention."""
-        self._grant(grantee, "s3:DeleteObject", "s3:DeleteObjectVersion")
-        self._grant_list(grantee)
+        """Delete every version of what is past its time or was somebody's, and keep exports."""
+        for prefix in (_PREFIX, _ARTIFACTS):
+            self._grant(grantee, "s3:DeleteObject", "s3:DeleteObjectVersion", below=prefix)
+        self._grant(grantee, "s3:PutObject", below=_EXPORTS)
+        iam.Grant.add_to_principal(
+            grantee=grantee, actions=["s3:ListBucketVersions"], resource_arns=[self.bucket.bucket_arn]
+        )
+        grant_key(grantee, self._key, "GenerateDataKey", "Decrypt", via="s3")
 
     def _grant(self, grantee: iam.IGrantable, *actions: str, below: str = _PREFIX) -> None:
         grant_below(
@@ -120,17 +128,15 @@ def _event(name: str, *, queue_arn: str) -> s3.CfnBucket.QueueConfigurationPrope
     )
 
 
-def _lifecycle(config: StageConfig) -> list[s3.LifecycleRule]:
-    """An artifact lives no longer than the conversation it belongs to may."""
+def _lifecycle() -> list[s3.LifecycleRule]:
+    """An artifact goes with its conversation, which may live on: the sweep removes it, and no rule here."""
     return [
         s3.LifecycleRule(
             abort_incomplete_multipart_upload_after=Duration.days(2),
             noncurrent_version_expiration=Duration.days(30),
             expired_object_delete_marker=True,
         ),
-        s3.LifecycleRule(
-            prefix=_ARTIFACTS, expiration=Duration.days(config.limits.conversation_retention_days)
-        ),
+        s3.LifecycleRule(prefix=_EXPORTS, expiration=Duration.days(EXPORT_DAYS)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Once a day: what is past its time goes."""
+"""Each week, and when an operator asks: what is past its time goes."""
 
 from equerry.runtime.retention import build_retention_app
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from equerry.domain.retention import Shortening
+from equerry.kernel.identifiers import OrganisationId
+
 from tests.fakes.documents import MemoryCorpora
 from tests.fakes.transcripts import MemoryTranscripts
 
@@ -13,13 +16,19 @@ class MemoryRetentionAdapter:
 
     transcripts: MemoryTranscripts = field(default_factory=MemoryTranscripts)
     corpora: MemoryCorpora = field(default_factory=MemoryCorpora)
+    shortenings: list[Shortening] = field(default_factory=list)
 
-    def delete_conversations(self, *, unchanged_since: datetime, limit: int) -> int:
+    def list_shortenings(self) -> tuple[Shortening, ...]:
+        return tuple(self.shortenings)
+
+    def delete_conversations(
+        self, *, unchanged_since: datetime, limit: int, organisation_id: OrganisationId | None = None
+    ) -> int:
         store = self.transcripts
         old = sorted(
             (kept.updated_at, identity)
-            for identity, (_, kept) in store.conversations.items()
-            if kept.updated_at < unchanged_since
+            for identity, (owner, kept) in store.conversations.items()
+            if kept.updated_at < unchanged_since and organisation_id in (None, owner[0])
         )[:limit]
         for _, identity in old:
             del store.conversations[identity]
@@ -30,17 +39,29 @@ class MemoryRetentionAdapter:
                 store.steps.pop(run_id, None)
         return len(old)
 
-    def delete_audit(self, *, older_than: datetime, limit: int) -> int:
+    def delete_audit(
+        self, *, older_than: datetime, limit: int, organisation_id: OrganisationId | None = None
+    ) -> int:
         store = self.transcripts
-        actions = [key for key, (_, row) in store.audit.items() if row.at < older_than][:limit]
-        used = [key for key, (_, _, at) in store.usages.items() if at < older_than][: limit - len(actions)]
+        actions = [
+            key
+            for key, (owner, row) in store.audit.items()
+            if row.at < older_than and organisation_id in (None, owner)
+        ][:limit]
+        used = [
+            key
+            for key, (owner, _, at) in store.usages.items()
+            if at < older_than and organisation_id in (None, owner[0])
+        ][: limit - len(actions)]
         for place in actions:
             del store.audit[place]
         for run_id in used:
             del store.usages[run_id]
         return len(actions) + len(used)
 
-    def delete_superseded_passages(self, *, superseded_before: datetime, limit: int) -> int:
+    def delete_superseded_passages(
+        self, *, superseded_before: datetime, limit: int, organisation_id: OrganisationId | None = None
+    ) -> int:
         old = [
             (kept, stored)
             for kept in self.corpora.passages.values()
@@ -50,3 +71,8 @@ class MemoryRetentionAdapter:
         for kept, stored in old:
             kept.remove(stored)
         return len(old)
+
+    def delete_withdrawn_documents(
+        self, *, withdrawn_before: datetime, limit: int, organisation_id: OrganisationId | None = None
+    ) -> int:
+        return 0

@@ -65,7 +65,17 @@ ALLOWED = {
     },
     "worker.reaper.handle": {*LEASES, "dynamodb:Scan", "dynamodb:Query", "s3:PutObject", SECRET, PUBLISH},
     "indexer.handler.handle": {*CONSUME, "s3:GetObject", "s3:ListBucket", SECRET},
-    "retention.handler.handle": {"s3:DeleteObject", "s3:DeleteObjectVersion", "s3:ListBucket", SECRET},
+    "retention.handler.handle": {
+        "dynamodb:Scan",
+        "dynamodb:Query",
+        "dynamodb:DeleteItem",
+        "lambda:InvokeFunction",
+        "s3:DeleteObject",
+        "s3:DeleteObjectVersion",
+        "s3:ListBucketVersions",
+        "s3:PutObject",
+        SECRET,
+    },
     "structured_completion.handler.handle": {"ssm:GetParameter", "ssm:GetParameters"},
     "migrator.custom_resource.handle": {SECRET},
 }

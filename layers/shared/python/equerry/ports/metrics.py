@@ -15,6 +15,7 @@ MetricName = Literal[
     "RateLimited",
     "BudgetExhausted",
     "RetentionPurged",
+    "OrgOffboardPurge",
     "PassagesRetrieved",
     "CharactersRetrieved",
     "RetrievalOutliers",
@@ -30,7 +31,8 @@ CacheHitRatePct   input tokens a provider read from its cache, of all input toke
 Refusals          turns a model or provider declined to answer
 RateLimited       turns refused because somebody asked too often
 BudgetExhausted   turns refused because the tokens of the window are spent
-RetentionPurged   conversations and passages a sweep removed
+RetentionPurged   conversations, passages, documents, audit rows and counters a sweep removed
+OrgOffboardPurge  organisations whose data was purged
 PassagesRetrieved    passages that tools gave a turn, of those that were given any
 CharactersRetrieved  the length of their text
 RetrievalOutliers    turns with which a person passed what one person may have retrieved in a day

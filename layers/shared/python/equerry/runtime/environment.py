@@ -1,7 +1,7 @@
 """One mapping between a frozen settings dataclass and environment variables, both ways."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar, Protocol, Self, get_args, get_type_hints
 
 
@@ -14,7 +14,10 @@ class MissingSetting(Exception):
 
 
 class Environment:
-    """Gives a dataclass `from_env` and `to_env`; the variable is the field's name in capitals."""
+    """Gives a dataclass `from_env` and `to_env`.
+
+    The variable is the field's name in capitals, or what its metadata say under `variable`.
+    """
 
     __slots__ = ()
 
@@ -29,7 +32,7 @@ class Environment:
         hints = get_type_hints(cls)
         found: dict[str, Any] = {}
         for field in fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
-            name = field.name.upper()
+            name = _variable(field)
             text = environ.get(name, "").strip()
             if text:
                 found[field.name] = _parse(hints[field.name], text, name)
@@ -39,8 +42,12 @@ class Environment:
 
     def to_env(self) -> dict[str, str]:
         """Write the settings; a field that is None is left out."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return {name.upper(): _format(entry) for name, entry in pairs if entry is not None}
+        pairs = ((_variable(f), getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: _format(entry) for name, entry in pairs if entry is not None}
+
+
+def _variable(field: "Field[Any]") -> str:
+    return str(field.metadata.get("variable", field.name.upper()))
 
 
 def _parse(hint: Any, text: str, name: str) -> Any:

@@ -1,7 +1,7 @@
 """What each function reads from its environment; infra sets it through `to_env` and no other way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from equerry.domain.limits import TurnLimits
@@ -221,13 +221,28 @@ class IndexerSettings(Environment):
 @value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionSettings(Environment):
-    """The scheduled sweep, under the platform role."""
+    """What ends the life of data, under the platform role.
+
+    Attributes:
+        service_mint_arn: the product's function that mints our tokens; locally an address.
+        identity_service_url: where the product tells of organisations.
+    """
 
     equerry_stage: str
     database_secret_arn: str
+    service_mint_arn: str = field(metadata={"variable": "SERVICE_MINT_FUNCTION_ARN"})
+    identity_service_url: str
+    leases_table: str
+    connections_table: str
+    replay_table: str
+    run_flags_table: str
+    usage_table: str
     uploads_bucket: str
-    conversation_retention_days: int = 365
+    assistant_conversation_retention_days: int = 365
+    assistant_action_retention_days: int = 730
     superseded_version_retention_days: int = 30
+    org_offboarding_purge_after_days: int = 90
+    org_offboarding_export: bool = False
 
 
 @value

@@ -9,6 +9,7 @@ from botocore.session import get_session
 if TYPE_CHECKING:
     from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
@@ -37,6 +38,12 @@ class AwsClients:
     def sqs(self) -> "SQSClient":
         """The queue of turns."""
         client: SQSClient = self._keep("sqs", "sqs", config=_config())
+        return client
+
+    @property
+    def functions(self) -> "LambdaClient":
+        """Other services' functions."""
+        client: LambdaClient = self._keep("lambda", "lambda", config=_config(read_timeout_s=10))
         return client
 
     @property

@@ -1,0 +1,1 @@
+"""The product's identity service, over HTTP."""

@@ -1,0 +1,39 @@
+"""What is still to be disposed of in other stores, in PostgreSQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.ports.disposals import Disposal
+
+_DUE = """
+SELECT disposal_id, kind, organisation_id, user_id, thing_id FROM assistant_disposals
+WHERE due_at <= %(now)s
+    AND (%(organisation)s::text IS NULL OR organisation_id = %(organisation)s)
+    AND (%(user)s::text IS NULL OR user_id = %(user)s)
+ORDER BY organisation_id, user_id, disposal_id LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDisposalAdapter:
+    """DisposalPort; needs connections of the platform role."""
+
+    connections: PostgresConnections
+
+    def list_due(
+        self, *, now: datetime, limit: int, organisation_id: str | None = None, user_id: str | None = None
+    ) -> tuple[Disposal, ...]:
+        """See DisposalPort."""
+        with self.connections.across_tenants() as rows:
+            rows.execute(_DUE, {"now": now, "limit": limit, "organisation": organisation_id, "user": user_id})
+            return tuple(Disposal(**row) for row in rows.fetchall())
+
+    def finish(self, disposals: Sequence[Disposal]) -> None:
+        """See DisposalPort."""
+        with self.connections.across_tenants() as rows:
+            rows.execute(
+                "DELETE FROM assistant_disposals WHERE disposal_id = ANY (%s)",
+                ([disposal.disposal_id for disposal in disposals],),
+            )
