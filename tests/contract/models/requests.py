@@ -8,6 +8,7 @@ from equerry.engine.messages import ToolResultBlock
 from equerry.engine.model import (
     ModelEvent,
     ModelRequest,
+    OpaqueState,
     Prompt,
     ReasoningLevel,
     RoundEnd,
@@ -83,10 +84,15 @@ def found(*passages: tuple[str, Passage]) -> str:
 def resolve(
     request: ModelRequest, events: list[ModelEvent], content: str, *, ok: bool = True
 ) -> ModelRequest:
-    """The next round: the calls of `events` answered, each with `content`."""
+    """The next round: the calls of `events` answered, each with `content`; the provider's state is kept."""
     calls = [event.call for event in events if isinstance(event, ToolCallReady)]
+    blocks = [
+        event.call if isinstance(event, ToolCallReady) else event.block
+        for event in events
+        if isinstance(event, ToolCallReady | OpaqueState)
+    ]
     results = [ToolResultBlock(call_id=call.call_id, content=content, ok=ok) for call in calls]
-    thread = request.thread.answer(*calls).resolve(*results)
+    thread = request.thread.answer(*blocks).resolve(*results)
     return ask("", thread=thread, tools=request.tools, max_output_tokens=request.max_output_tokens)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import anthropic
+import httpx2
 import openai
 from botocore.session import get_session
 from equerry.adapters.anthropic.model import AnthropicWire
@@ -15,6 +16,7 @@ from equerry.adapters.bedrock.model import BedrockWire, build_config
 from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
 from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, say
+from equerry.adapters.google.model import GoogleWire
 from equerry.adapters.openai.model import OpenAiWire
 from equerry.adapters.rounds.attempt import Timeouts
 from equerry.adapters.rounds.driver import DrivenModelAdapter, Wire
@@ -29,11 +31,14 @@ from tests.strict import (
     anthropic_server,
     bedrock_events,
     bedrock_server,
+    google_events,
+    google_server,
     openai_events,
     openai_server,
 )
 from tests.strict.anthropic_server import serve_anthropic
 from tests.strict.bedrock_server import serve_bedrock
+from tests.strict.google_server import serve_google
 from tests.strict.openai_server import serve_openai
 from tests.strict.replies import Drop, Event, Failure, Item, Reply, Stall
 from tests.strict.server import StrictServer
@@ -103,6 +108,7 @@ class Kit:
     refusals: Mapping[bool, tuple[Reply, ...]]
     in_band: Event
     reads_documents: bool = False
+    counts_cache_writes: bool = True
     emitted: Items = ()
 
     @property
@@ -142,6 +148,12 @@ def open_openai(server: StrictServer, key: str, _timeouts: Timeouts) -> Iterator
 def open_bedrock(server: StrictServer, key: str, timeouts: Timeouts) -> Iterator[Wire]:
     with closing(create_bedrock_client(server.url, key, timeouts)) as client:
         yield BedrockWire(client, model=bedrock_server.MODEL)
+
+
+@contextmanager
+def open_google(server: StrictServer, key: str, _timeouts: Timeouts) -> Iterator[Wire]:
+    with httpx2.Client(base_url=server.url, headers={"x-goog-api-key": key}) as client:
+        yield GoogleWire(client, model=google_server.MODEL)
 
 
 def create_bedrock_client(url: str, key: str, timeouts: Timeouts) -> Any:
@@ -257,8 +269,46 @@ def _build_bedrock() -> Kit:
     )
 
 
-KITS = (_build_anthropic(), _build_openai(), _build_bedrock())
-ANTHROPIC, OPENAI, BEDROCK = KITS
+def _build_google() -> Kit:
+    wire = google_events
+    whole = wire.call(signature="sig-1")
+    return Kit(
+        name="google",
+        serve=serve_google,
+        open=open_google,
+        key=google_server.KEY,
+        answer=wire.answer(wire.text("Widgets ", "are ", "painted.")),
+        half=1,
+        call=wire.answer(wire.thought(), whole),
+        emitted=wire.answer(wire.text('{"query": "wid', 'gets"}')),
+        cut_off=wire.answer(wire.text("Let me look."), finish="MAX_TOKENS"),
+        whole_but_cut_off=wire.answer(wire.text("Let me look."), whole, finish="MAX_TOKENS"),
+        unusable=wire.answer(wire.call(args='{"query": ')),
+        filtered=wire.answer(wire.text("Let me"), whole, finish="SAFETY"),
+        failures={
+            "throttled": wire.Failure(429, "RESOURCE_EXHAUSTED"),
+            "overloaded": wire.Failure(503, "UNAVAILABLE"),
+            "timeout": wire.Failure(504, "DEADLINE_EXCEEDED"),
+        },
+        refusals={
+            False: (
+                wire.Failure(400, "INVALID_ARGUMENT"),
+                wire.Failure(400, "FAILED_PRECONDITION"),
+                wire.Failure(501, "UNIMPLEMENTED"),
+            ),
+            True: (
+                wire.Failure(401, "UNAUTHENTICATED"),
+                wire.Failure(403, "PERMISSION_DENIED"),
+                wire.Failure(404, "NOT_FOUND"),
+            ),
+        },
+        in_band=wire.error("UNAVAILABLE"),
+        counts_cache_writes=False,
+    )
+
+
+KITS = (_build_anthropic(), _build_openai(), _build_bedrock(), _build_google())
+ANTHROPIC, OPENAI, BEDROCK, GOOGLE = KITS
 
 
 @contextmanager

@@ -5,14 +5,14 @@ import json
 from typing import Any
 
 import pytest
-from equerry.adapters.gemini.schemas import SUBSET
+from equerry.adapters.google.schemas import SUBSET
 from equerry.adapters.rounds.roots import flatten_root
 from equerry.adapters.rounds.subsets import Subset, compile_tool
 from equerry.engine.model import ToolSpec
 from hypothesis import assume, given, settings
 from jsonschema import Draft202012Validator
 
-from tests.strict.gemini_schemas import check_schema
+from tests.strict.google_schemas import check_schema
 from tests.unit.adapters.schema_cases import Case, schema_cases
 
 
