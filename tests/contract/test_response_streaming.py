@@ -1,0 +1,335 @@
+"""The streaming function behind a real SDK: our runtime client, started as Lambda starts it."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.session import get_session
+
+from local.places import ROOT
+from tests.completions import ANSWER, HOST, REQUEST_ID, document, payload
+from tests.strict.anthropic_events import Failure, Item, Reply, Stall, Then, message, tool
+from tests.strict.anthropic_server import KEY, serve_anthropic
+from tests.strict.lambda_server import LambdaServer, serve_lambda
+from tests.strict.secrets_server import serve_secrets
+
+FUNCTIONS = ROOT / "functions"
+LAYER = ROOT / "layers/shared/python"
+WRAPPER = FUNCTIONS / "structured_completion/stream"
+ARN = "arn:aws:secretsmanager:eu-central-1:111111111111:secret:claude-AbCdEf"
+SDKS = (
+    "boto3",
+    "botocore",
+    "anthropic",
+    "openai",
+    "httpx2",
+    "pydantic",
+    "jsonschema",
+    "aws_lambda_powertools",
+)
+EMITTED = message(tool('{"city": "Bre', 'men", "degrees": 12}', name="emit"), stop="tool_use")
+
+
+@contextmanager
+def function(
+    server: LambdaServer, handler: str, log: Path, environ: Mapping[str, str]
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start the runtime client by the wrapper script, as Lambda does."""
+    variables = {
+        "PATH": os.environ["PATH"],
+        "AWS_LAMBDA_RUNTIME_API": server.host,
+        "LAMBDA_TASK_ROOT": str(FUNCTIONS),
+        "PYTHONPATH": f"{LAYER}:{log.parent}",
+        "RESPONSE_STREAM_CONTENT_TYPE": "application/x-ndjson",
+        "_HANDLER": handler,
+        **environ,
+    }
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            [WRAPPER, sys.executable, "/var/runtime/bootstrap.py"],
+            env=variables,
+            cwd=FUNCTIONS,
+            stdout=written,
+            stderr=written,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def connect(server: LambdaServer) -> Any:
+    return get_session().create_client(
+        "lambda",
+        region_name="eu-central-1",
+        endpoint_url=server.url,
+        aws_access_key_id="AKID",
+        aws_secret_access_key="secret",
+        config=Config(retries={"total_max_attempts": 1}, read_timeout=60),
+    )
+
+
+def invoke(server: LambdaServer, event: object) -> tuple[list[dict[str, Any]], dict[str, Any], list[float]]:
+    """Return the frames, what ended the stream, and when each chunk was read."""
+    chunks, ends, times = b"", [], []
+    with closing(connect(server)) as client:
+        answer = client.invoke_with_response_stream(
+            FunctionName="stream:live", Payload=json.dumps(event).encode()
+        )
+        for part in answer["EventStream"]:
+            if "PayloadChunk" in part:
+                times.append(time.monotonic())
+                chunks += part["PayloadChunk"]["Payload"]
+            else:
+                ends.append(part["InvokeComplete"])
+    assert len(ends) == 1
+    return [json.loads(line) for line in chunks.splitlines()], ends[0], times
+
+
+HANDLERS = """
+import time
+
+def slow(event, context):
+    for number in range(event["frames"]):
+        yield b'{"n":%d}\\n' % number
+        time.sleep(event.get("pause", 0))
+
+def at_once(event, context):
+    raise ZeroDivisionError("the merger")
+
+def before_any(event, context):
+    raise ZeroDivisionError("the merger")
+    yield b""
+
+def in_the_middle(event, context):
+    yield b'{"n":0}\\n'
+    raise ZeroDivisionError("the merger")
+
+def carried_through(event, context):
+    for number in range(40):
+        yield b'{"n":%d}\\n' % number
+        time.sleep(0.02)
+    open(event["mark"], "w").write("done")
+
+def told(event, context):
+    left, request_id = context.get_remaining_time_in_millis(), context.aws_request_id
+    yield ('{"left":%d,"id":"%s"}\\n' % (left, request_id)).encode()
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[LambdaServer]:
+    with serve_lambda() as running:
+        yield running
+        assert running.violations == []
+
+
+@contextmanager
+def handling(server: LambdaServer, tmp_path: Path, name: str) -> Iterator["subprocess.Popen[bytes]"]:
+    (tmp_path / "streams.py").write_text(HANDLERS)
+    with function(server, f"streams.{name}", tmp_path / "log", {}) as process:
+        yield process
+
+
+def test_each_chunk_is_read_when_it_was_written(server: LambdaServer, tmp_path: Path) -> None:
+    with handling(server, tmp_path, "slow"):
+        frames, end, times = invoke(server, {"frames": 5, "pause": 0.2})
+        again, _, _ = invoke(server, {"frames": 3})
+
+    assert [frame["n"] for frame in frames] == [0, 1, 2, 3, 4]
+    assert [frame["n"] for frame in again] == [0, 1, 2]
+    assert end == {}
+    # Buffered, they would all arrive together at the end.
+    assert times[-1] - times[0] > 0.5
+
+
+def test_a_failure_before_the_first_byte_is_the_invocations(server: LambdaServer, tmp_path: Path) -> None:
+    for name in ("at_once", "before_any"):
+        with handling(server, tmp_path, name):
+            invoked = server.invoke(b"{}")
+            assert invoked.ended.wait(30)
+
+        assert invoked.error == ("Function.ZeroDivisionError", "see the function's log")
+        assert invoked.head == {}
+
+
+def test_a_failure_after_it_ends_the_stream_with_an_error(server: LambdaServer, tmp_path: Path) -> None:
+    with handling(server, tmp_path, "in_the_middle"):
+        frames, end, _ = invoke(server, {})
+
+    assert frames == [{"n": 0}]
+    assert end == {"ErrorCode": "Function.ZeroDivisionError", "ErrorDetails": "see the function's log"}
+    assert "merger" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.req("A-SCST-16")
+def test_when_the_reader_goes_the_work_is_carried_through(server: LambdaServer, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    with handling(server, tmp_path, "carried_through") as process, closing(connect(server)) as client:
+        answer = client.invoke_with_response_stream(
+            FunctionName="stream", Payload=json.dumps({"mark": str(mark)}).encode()
+        )
+        next(iter(answer["EventStream"]))
+        answer["EventStream"].close()
+
+        deadline = time.monotonic() + 30
+        while not mark.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert mark.exists()
+        assert process.poll() is None
+        later = server.invoke(json.dumps({"mark": str(mark)}).encode())
+        assert later.ended.wait(30)
+
+
+def test_the_time_that_is_left_and_the_request_are_told(server: LambdaServer, tmp_path: Path) -> None:
+    with handling(server, tmp_path, "told"):
+        ((frame,), _, _) = invoke(server, {})
+
+    assert 0 < frame["left"] <= 60_000
+    assert server.known[frame["id"]].head["content-type"] == "application/x-ndjson"
+
+
+def test_a_handler_that_cannot_be_imported_is_reported_and_ends_the_process(
+    server: LambdaServer, tmp_path: Path
+) -> None:
+    with function(server, "absent.handle", tmp_path / "log", {}) as process:
+        assert process.wait(30) == 1
+
+    assert server.init_error == "Function.ModuleNotFoundError"
+
+
+def build_variables(provider_url: str, aws_url: str) -> dict[str, str]:
+    return {
+        "EQUERRY_STAGE": "test",
+        "MODEL_PROVIDER": "anthropic",
+        "MODEL_ID": "claude-test-1",
+        "MODEL_BASE_URL": provider_url,
+        "MODEL_SECRET_ARN": ARN,
+        "STRUCTURED_COMPLETION_DOCUMENT_HOSTS": HOST,
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ENDPOINT_URL": aws_url,
+        "AWS_ACCESS_KEY_ID": "AKID",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+    }
+
+
+@contextmanager
+def completing(server: LambdaServer, tmp_path: Path, **changes: str) -> Iterator[Any]:
+    """The function itself, with Anthropic's wire behind it; gives the strict provider."""
+    with serve_anthropic() as provider, serve_secrets({ARN: KEY}) as aws:
+        variables = build_variables(provider.url, aws) | changes
+        with function(server, "structured_completion.streaming.handle", tmp_path / "log", variables):
+            yield provider
+        assert provider.violations == []
+
+
+@pytest.mark.req("A-SCST-02", "A-SCST-03", "A-SCST-06", "A-SCST-08", "A-SCST-10")
+def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_path: Path) -> None:
+    with completing(server, tmp_path) as provider:
+        provider.play(EMITTED)
+        frames, end, _ = invoke(server, payload(documents=[document()]))
+
+    assert [frame["type"] for frame in frames] == ["start", "output", "result"]
+    assert frames[0] == {
+        "type": "start",
+        "requestId": REQUEST_ID,
+        "provider": "anthropic",
+        "model": "claude-test-1",
+    }
+    assert frames[-1]["output"] == ANSWER
+    assert end == {}
+    (asked,) = provider.requests
+    assert asked["tool_choice"]["name"] == "emit"
+
+
+@pytest.mark.req("A-SCST-11", "A-SCST-15", "A-SCST-18", "A-SCST-19", "A-SCST-20", "A-SCST-17")
+@pytest.mark.parametrize(
+    ("reply", "event", "changes", "code"),
+    [
+        (EMITTED, payload(prompt=""), {}, (400, "invalid_request")),
+        (Failure(500, "api_error"), payload(), {}, (502, "completion_failed")),
+        (EMITTED, payload(), {"STRUCTURED_COMPLETIONS_ENABLED": "false"}, (503, "disabled")),
+        (
+            (*EMITTED[:3], Stall(30)),
+            payload(),
+            {"STRUCTURED_COMPLETION_DEADLINE_MILLISECONDS": "1500"},
+            (504, "deadline_exceeded"),
+        ),
+        (EMITTED, payload(), {"MODEL_SECRET_ARN": ARN + "x"}, (502, "completion_failed")),
+    ],
+)
+def test_failures_end_the_stream_with_their_frame(
+    server: LambdaServer,
+    tmp_path: Path,
+    reply: Reply | tuple[Item, ...],
+    event: object,
+    changes: dict[str, str],
+    code: tuple[int, str],
+) -> None:
+    with completing(server, tmp_path, **changes) as provider:
+        provider.play(*[reply] * 4)
+        frames, end, _ = invoke(server, event)
+
+    assert frames[-1]["type"] == "error"
+    assert (frames[-1]["status"], frames[-1]["code"]) == code
+    assert end == {}
+
+
+@pytest.mark.req("A-SCST-06")
+def test_the_start_leaves_before_any_sdk_is_imported(server: LambdaServer, tmp_path: Path) -> None:
+    (tmp_path / "looking.py").write_text(
+        f"""
+import sys, json
+from structured_completion.streaming import handle as inner
+
+def handle(event, context):
+    for line in inner(event, context):
+        loaded = [name for name in {SDKS!r} if name in sys.modules]
+        yield json.dumps({{"frame": json.loads(line)["type"], "loaded": loaded}}).encode() + b"\\n"
+"""
+    )
+    with serve_anthropic() as provider, serve_secrets({ARN: KEY}) as aws:
+        variables = build_variables(provider.url, aws) | {
+            "STRUCTURED_COMPLETIONS_ENABLED_SSM_PARAMETER": "/equerry/test/completions"
+        }
+        provider.play(EMITTED)
+        with function(server, "looking.handle", tmp_path / "log", variables):
+            frames, _, _ = invoke(server, payload())
+
+    assert frames[0] == {"frame": "start", "loaded": []}
+    assert "anthropic" in frames[-1]["loaded"]
+
+
+def _wait(event: threading.Event) -> None:
+    event.wait(30)
+
+
+@pytest.mark.req("A-SCST-16")
+def test_a_completion_whose_reader_left_is_carried_through(server: LambdaServer, tmp_path: Path) -> None:
+    left, finished = threading.Event(), threading.Event()
+    with completing(server, tmp_path) as provider, closing(connect(server)) as client:
+        provider.play((*EMITTED[:4], Then(partial(_wait, left)), *EMITTED[4:], Then(finished.set)))
+        answer = client.invoke_with_response_stream(
+            FunctionName="stream", Payload=json.dumps(payload()).encode()
+        )
+        next(iter(answer["EventStream"]))
+        answer["EventStream"].close()
+        left.set()
+
+        assert finished.wait(30)
+        deadline = time.monotonic() + 30
+        while "structured_completion" not in (tmp_path / "log").read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert '"message":"structured_completion"' in (tmp_path / "log").read_text()
