@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from equerry.domain.conversations import Conversation, ConversationPlace, TranscriptMessage
+from equerry.domain.leases import Lease
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import DEFAULT_SURFACE
@@ -147,7 +148,7 @@ class ConversationService:
         return ConversationView(
             conversation=conversation,
             messages=messages,
-            active_run_id=lease.run_id if lease else None,
+            active_run_id=lease.run_id if lease and _is_written(lease, messages) else None,
         )
 
     def _settle(self, scope: Scope, run_id: RunId) -> None:
@@ -190,3 +191,8 @@ class ConversationService:
                 at=self.clock.now(),
             ),
         )
+
+
+def _is_written(lease: Lease, messages: tuple[TranscriptMessage, ...]) -> bool:
+    """Whether a lease's run began; it has its lease first, and no run if its entry point died in between."""
+    return any(message.run_id == lease.run_id for message in messages)

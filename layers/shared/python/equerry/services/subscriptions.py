@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from equerry.channel.control import Control, FrameRefused, Gap, Pong, Subscribed, encode_control
 from equerry.domain.conversations import Run
-from equerry.domain.principal import Principal
+from equerry.domain.principal import Principal, Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, NotFound, Unauthenticated, describe_failure
 from equerry.kernel.identifiers import ConnectionId, ConversationId, RunId
@@ -94,11 +94,15 @@ class SubscriptionService:
         principal = self._fetch_principal(connection_id)
         self.transcripts.fetch_conversation(principal.scope, conversation_id)
         self.connections.subscribe(connection_id, conversation_id, until=principal.expires_at)
-        run_id = run_id or self._find_active(conversation_id)
-        if run_id is None:
+        run = (
+            self._find_active(principal.scope, conversation_id)
+            if run_id is None
+            else self._fetch_run(principal.scope, conversation_id, run_id)
+        )
+        if run is None:
             self._send(connection_id, Subscribed(last_seq=0, ended=True), conversation_id)
             return
-        self._replay(connection_id, principal, conversation_id, run_id, after)
+        self._replay(connection_id, run, after)
 
     def unsubscribe(self, connection_id: ConnectionId, conversation_id: ConversationId) -> None:
         """Stop listening; not listening is not an error."""
@@ -118,24 +122,26 @@ class SubscriptionService:
             raise TokenExpired("the token behind this connection has ended; connect again with a new ticket")
         return principal
 
-    def _find_active(self, conversation_id: ConversationId) -> RunId | None:
+    def _find_active(self, scope: Scope, conversation_id: ConversationId) -> Run | None:
         lease = self.leases.find_lease(conversation_id)
-        return lease.run_id if lease else None
+        if lease is None:
+            return None
+        try:
+            return self.runs.fetch_run(scope, lease.run_id)
+        except NotFound:
+            # Its entry point has not written it yet, or died before; nothing was said in it.
+            return None
 
-    def _replay(
-        self,
-        connection_id: ConnectionId,
-        principal: Principal,
-        conversation_id: ConversationId,
-        run_id: RunId,
-        after: int,
-    ) -> None:
-        run = self.runs.fetch_run(principal.scope, run_id)
+    def _fetch_run(self, scope: Scope, conversation_id: ConversationId, run_id: RunId) -> Run:
+        run = self.runs.fetch_run(scope, run_id)
         if run.conversation_id != conversation_id:
             raise NotFound("there is no such run in this conversation")
+        return run
+
+    def _replay(self, connection_id: ConnectionId, run: Run, after: int) -> None:
         found = self.replays.replay(run, after=after)
         state = Subscribed(last_seq=found.last_seq, ended=found.ended)
-        self._send(connection_id, state, conversation_id, run_id)
+        self._send(connection_id, state, run.conversation_id, run.run_id)
         while self._send_stretch(connection_id, run, found, after) and found.has_more:
             after = found.envelopes[-1].seq
             found = self.replays.replay(run, after=after)
