@@ -1,9 +1,11 @@
 """Stopping runs: whoever asks, from whichever page and process."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from equerry.domain.conversations import Run
 from equerry.domain.principal import Scope
+from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
@@ -41,4 +43,6 @@ class StoppingService:
         """Ask the run that has a conversation of this scope's to stop, if there is one."""
         held = self.leases.find_lease(conversation_id)
         if held is not None:
-            self.stop(scope, held.run_id)
+            # A run may have its lease before it is written, and for a while if its entry point died there.
+            with suppress(NotFound):
+                self.stop(scope, held.run_id)
