@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from local.cli.api import Api, find_target
 from local.cli.asking import GOOD_ENDS, Asker
+from local.cli.backfill_commands import backfill_app
 from local.cli.indexing import Indexer, Outcome
 from local.cli.inputs import require_conversation, require_corpus, require_text
 from local.cli.release_commands import release_app
@@ -47,6 +48,7 @@ app.add_typer(stack_app, name="local")
 app.add_typer(switch_app, name="switch")
 app.add_typer(release_app, name="release")
 app.add_typer(run_app, name="run")
+app.add_typer(backfill_app, name="backfill")
 
 UserOption = Annotated[str, typer.Option(help="A demo user of the local stack (local/users.toml).")]
 

@@ -1,7 +1,9 @@
 """The migrator as the deployment calls it: secrets in, roles and schema out, and again without effect."""
 
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -9,6 +11,7 @@ from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.postgres.addresses import DatabaseAddress
 from equerry.adapters.postgres.roles import PLATFORM, RUNTIME, ensure_roles
 from equerry.runtime.migrator import migrate
+from migrator import custom_resource
 from moto import mock_aws
 
 from local.postgres import EmbeddedPostgres
@@ -83,3 +86,48 @@ def test_a_failure_says_why_and_holds_no_secret(fresh: Database) -> None:
 
     for secret in (owner.password, "hidden-1", "hidden-2"):
         assert secret not in str(refused.value)
+
+
+@pytest.mark.usefixtures("_aws")
+def test_a_migration_that_fails_fails_the_deployment_with_its_reason_and_can_be_mended(
+    fresh: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
+    broken = copied / "9999.later.sql"
+    broken.write_text("CREATE TABLE later (id int);\nALTER TABLE no_such_table ADD COLUMN x int;")
+    environ = build_environment(
+        DatabaseAddress.from_url(fresh.owner_url), {RUNTIME: "hidden-1", PLATFORM: "hidden-2"}
+    )
+    for name, text in (environ | {"MIGRATIONS_PATH": str(copied)}).items():
+        monkeypatch.setenv(name, text)
+    request = {"RequestType": "Create", "ResourceProperties": {"Migrations": {}, "Secrets": []}}
+
+    failed = custom_resource.handle(request, None)
+    broken.write_text("CREATE TABLE later (id int);")
+    mended = custom_resource.handle(request, None)
+
+    assert failed["Status"] == "FAILED"
+    assert 'relation "no_such_table" does not exist' in failed["Reason"]
+    assert not any(secret in failed["Reason"] for secret in ("hidden-1", "hidden-2"))
+    assert (mended["Status"], mended["Data"]) == ("SUCCESS", {"Applied": "9999.later"})
+
+
+@pytest.mark.usefixtures("_aws")
+def test_an_edited_migration_fails_the_deployment_by_its_name(
+    fresh: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = Path(shutil.copytree(MIGRATIONS, tmp_path / "migrations"))
+    environ = build_environment(
+        DatabaseAddress.from_url(fresh.owner_url), {RUNTIME: "hidden-1", PLATFORM: "hidden-2"}
+    )
+    for name, text in (environ | {"MIGRATIONS_PATH": str(copied)}).items():
+        monkeypatch.setenv(name, text)
+    request = {"RequestType": "Create", "ResourceProperties": {"Migrations": {}, "Secrets": []}}
+    assert custom_resource.handle(request, None)["Status"] == "SUCCESS"
+    first = min(copied.glob("*.sql"))
+
+    first.write_text(first.read_text() + "\n-- a harmless remark\n")
+    failed = custom_resource.handle(request, None)
+
+    assert failed["Status"] == "FAILED"
+    assert failed["Reason"].startswith(f"MigrationEdited: migration {first.stem} was edited")
