@@ -65,7 +65,7 @@ def _describe_moments(record: Record) -> Iterator[str]:
 def _list_moments(record: Record) -> Iterator[Moment]:
     for name, what in (
         ("queuedAt", "accepted"),
-        ("startedAt", "a worker began"),
+        ("startedAt", "answering began" if record["mode"] == "inline" else "a worker began"),
         ("firstTextAt", "first text sent"),
         ("endedAt", f"ended: {record['stopReason']}"),
     ):
@@ -109,6 +109,8 @@ def _describe_step(step: Record) -> str:
 
 
 def _describe_end(record: Record) -> Iterator[str]:
+    if not record["endedAt"]:
+        yield "It has not ended yet: look again. What a dead worker left is ended within two minutes."
     unreported = [step["tool"] for step in record["steps"] if step["outcome"] is None]
     if unreported:
         yield f"never reported their end: {', '.join(unreported)}"

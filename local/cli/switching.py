@@ -84,7 +84,9 @@ class Switchboard:
 def _check(level: str, name: str | None, *, unknown: bool) -> None:
     if level not in LEVELS:
         raise BadInput(f"there is no level {level!r}", f"levels are {', '.join((PLATFORM, *LEVELS))}")
-    if name is None or not is_switch_name(name):
+    if name is None:
+        raise BadInput(f"which {level}? It needs a name", f"equerry switch off {level} NAME")
+    if not is_switch_name(name):
         raise BadInput(f"{name!r} cannot be the name of a {level}", f"equerry switch off {level} NAME")
     known = {"tool": sorted(PACKS), "pack": sorted(set(PACKS.values()))}.get(level)
     if known is not None and name not in known and not unknown:

@@ -134,12 +134,22 @@ def test_a_run_that_no_worker_took_and_a_call_without_an_end_are_told_as_such() 
     assert "never reported their end: search_docs" in text
 
 
+def test_a_run_that_goes_on_says_that_it_has_not_ended() -> None:
+    text = write_timeline(RECORD | {"endedAt": None, "stopReason": None})
+
+    assert "It has not ended yet" in text
+    assert "ended: " not in text
+    assert "not ended" not in write_timeline(RECORD)
+
+
 def test_a_run_that_was_answered_in_place_tells_what_it_was_taken_for() -> None:
     made = {"taskClass": "chat", "fastPath": {"intent": "navigate", "tier": "words"}}
 
-    text = write_timeline(RECORD | {"composition": made, "outcome": {}, "steps": []})
+    text = write_timeline(RECORD | {"mode": "inline", "composition": made, "outcome": {}, "steps": []})
 
     assert "fast path    intent navigate, tier words" in text
+    assert "answering began" in text
+    assert "worker" not in text
 
 
 @pytest.mark.req("F-INC-07")

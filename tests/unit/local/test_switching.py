@@ -84,7 +84,7 @@ def test_what_is_off_already_stays_off_beside_another(deployed: Deployment) -> N
     ("level", "name", "says"),
     [
         ("tenants", "northwind", "no level 'tenants'"),
-        ("tenant", None, "cannot be the name"),
+        ("tenant", None, "which tenant"),
         ("tenant", "one,two", "cannot be the name"),
         ("tenant", "-", "cannot be the name"),
         ("tool", "serach_docs", "there is no tool 'serach_docs' in this version: lookup_docs, search_docs"),
