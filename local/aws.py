@@ -83,6 +83,11 @@ class Session:
         """Functions."""
         return self._session.client("lambda", **self._options)
 
+    def patient_functions(self, read_timeout_s: int) -> "LambdaClient":
+        """Functions that may take long, called once and never again by the client itself."""
+        patient = Config(read_timeout=read_timeout_s, retries={"total_max_attempts": 1})
+        return self._session.client("lambda", **self._options | {"config": self._config.merge(patient)})
+
     @property
     def ssm(self) -> "SSMClient":
         """Parameters."""

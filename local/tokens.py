@@ -14,6 +14,7 @@ from local.places import Places
 
 AUDIENCE = "equerry"
 LIFETIME_S = 12 * 3600
+SERVICE_LIFETIME_S = 60
 USERS = Path(__file__).with_name("users.toml")
 
 Role = Literal["member", "admin"]
@@ -79,6 +80,21 @@ class Mint:
         }
         key = self.keys.load_signing_key()
         return jwt.encode(claims, key.private, algorithm="EdDSA", headers={"kid": key.kid}), expires
+
+    def sign_service(self, scope: str) -> str:
+        """Return a token of this service's own, good for a minute, for the product itself."""
+        issued = int(self.now())
+        claims = {
+            "iss": self.issuer,
+            "aud": [self.issuer],
+            "sub": "equerry",
+            "typ": "service",
+            "scope": scope,
+            "iat": issued,
+            "exp": issued + SERVICE_LIFETIME_S,
+        }
+        key = self.keys.load_signing_key()
+        return jwt.encode(claims, key.private, algorithm="EdDSA", headers={"kid": key.kid})
 
 
 def build_mint(places: Places) -> Mint:

@@ -4,6 +4,8 @@ import re
 from uuid import UUID
 
 import httpx
+from equerry.domain.retention import parse_organisation
+from equerry.kernel.errors import InvalidInput
 
 from local.errors import BadInput
 
@@ -38,6 +40,16 @@ def require_conversation(text: str) -> str:
         raise BadInput(
             f"--conversation {text!a} is no id of a conversation",
             "give the conversationId that the API lists: 00000000-0000-0000-0000-000000000000",
+        ) from None
+
+
+def require_identifier(text: str, *, what: str) -> str:
+    """Return a person's or an organisation's id; raises BadInput if no token could name it."""
+    try:
+        return parse_organisation(text)
+    except InvalidInput:
+        raise BadInput(
+            f"{what}: {text!a} is no id", "letters, digits and _ . @ | : + = ~ -, 1 to 128"
         ) from None
 
 

@@ -37,10 +37,10 @@ class DisposalService:
                 now=self.clock.now(), limit=_PAGE, organisation_id=organisation_id, user_id=user_id
             )
             if not due:
-                return removed, True
+                return dict(removed), True
             removed.update(self.dispose(*due))
             self.disposals.finish(due)
-        return removed, False
+        return dict(removed), False
 
     def dispose(self, *disposals: Disposal) -> Mapping[str, int]:
         """Remove what these left, noted or not; returns what each store removed."""

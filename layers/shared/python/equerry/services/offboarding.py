@@ -141,7 +141,7 @@ class OffboardingService:
             raise Unavailable("the purge is not finished; the next run goes on with it")
         removed.update(remains)
         self.organisations.complete_purge(organisation_id, removed, at=self.clock.now())
-        return removed
+        return dict(removed)
 
     def _require_disabled(self, organisation_id: OrganisationId) -> None:
         status = self.directory.fetch_status(organisation_id)

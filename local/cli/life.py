@@ -1,0 +1,65 @@
+"""What an operator asks the retention function for: events sent to it, here or in an account."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_s3 import S3Client
+
+LONGEST_S = 900
+"""The function's own time; a client that gives up earlier would send the event again."""
+_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_CREDENTIALS = "check the credentials, --stage and --region"
+
+
+class NotDone(LocalError):
+    """The function refused or failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """The retention function of one stage, and the bucket its exports are in."""
+
+    functions: "LambdaClient"
+    objects: "S3Client"
+    function_name: str
+    bucket: str
+
+    def send(self, event: Mapping[str, object]) -> Mapping[str, Any]:
+        """Send an event, wait for its end and return what the function says.
+
+        Raises:
+            NotDone: it refused or failed; says why, as the function does.
+        """
+        try:
+            answer = self.functions.invoke(
+                FunctionName=self.function_name, Qualifier="live", Payload=json.dumps(event).encode()
+            )
+            said = json.loads(answer["Payload"].read())
+        except (ClientError, BotoCoreError) as failure:
+            raise LocalError(f"the retention function cannot be called: {failure}", _CREDENTIALS) from failure
+        if answer.get("FunctionError"):
+            reason = said.get("errorMessage", "it does not say why") if isinstance(said, dict) else said
+            raise NotDone(str(reason), "its log says more; what was begun goes on with the next run")
+        return dict(said)
+
+    def fetch_export(self, key: str, path: Path) -> None:
+        """Write an export to a file, which only its owner may read."""
+        try:
+            body = self.objects.get_object(Bucket=self.bucket, Key=key)["Body"]
+            with os.fdopen(os.open(path, _PRIVATE, 0o600), "wb") as file:
+                for chunk in body.iter_chunks():
+                    file.write(chunk)
+        except (ClientError, BotoCoreError, OSError) as failure:
+            raise LocalError(
+                f"the export was not written: {failure}", f"it is s3://{self.bucket}/{key}"
+            ) from failure

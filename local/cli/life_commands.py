@@ -1,0 +1,136 @@
+"""`equerry sweep retention` and `equerry erase user`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
+
+import typer
+
+from local.cli.inputs import require_identifier
+from local.errors import BadInput, LocalError
+from local.places import Places
+
+if TYPE_CHECKING:
+    from local.cli.life import Keeper
+
+sweep_app = typer.Typer(no_args_is_help=True, help="Remove what is past its time, or an organisation.")
+erase_app = typer.Typer(no_args_is_help=True, help="Remove everything of a person.")
+
+Stage = Annotated[
+    str | None,
+    typer.Option(help="A deployed stage, under your AWS credentials; the local stack if not given."),
+]
+Region = Annotated[str | None, typer.Option(help="Of the deployed stage; your configuration's if not given.")]
+
+
+@sweep_app.callback()
+def _sweep() -> None:
+    """Remove what is past its time, or an organisation."""
+
+
+@erase_app.callback()
+def _erase() -> None:
+    """Remove everything of a person."""
+
+
+@sweep_app.command()
+def retention(
+    org: Annotated[str | None, typer.Option(help="Only this organisation.")] = None,
+    offboard: Annotated[
+        str | None, typer.Option(help="Purge this organisation, which the product must call disabled.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="With --offboard: write its redacted export here first.")
+    ] = None,
+    stage: Stage = None,
+    region: Region = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell scope and windows; count and delete nothing.")
+    ] = False,
+) -> None:
+    """Sweep now what the schedule would sweep, or purge one disabled organisation."""
+    event = build_sweep(org=org, offboard=offboard, export=export, dry_run=dry_run)
+    keeper = open_keeper(stage, region)
+    said = keeper.send(event)
+    if export is not None:
+        keeper.fetch_export(str(said["export"]), export)
+    typer.echo(json.dumps(said, indent=2))
+
+
+@erase_app.command()
+def user(
+    user_id: Annotated[str, typer.Argument(help="The person's id.")],
+    request: Annotated[
+        str | None, typer.Option(help="The request it goes by, for the proof; a new one if not given.")
+    ] = None,
+    stage: Stage = None,
+    region: Region = None,
+) -> None:
+    """Erase a person from every organisation and every store; a second time removes nothing."""
+    require_identifier(user_id, what="the person")
+    request_id = request or str(uuid4())
+    said = open_keeper(stage, region).send({"kind": "erase-user", "userId": user_id, "requestId": request_id})
+    typer.echo(json.dumps(said, indent=2))
+
+
+def build_sweep(
+    *, org: str | None, offboard: str | None, export: Path | None, dry_run: bool
+) -> dict[str, object]:
+    """Return the event of a sweep.
+
+    Raises:
+        BadInput: options that contradict each other, or what is no id.
+    """
+    if export is not None and offboard is None:
+        raise BadInput("--export goes with --offboard", "equerry sweep retention --offboard ID --export FILE")
+    if offboard is not None and (org is not None or dry_run):
+        raise BadInput("--offboard goes with neither --org nor --dry-run")
+    if offboard is not None:
+        require_identifier(offboard, what="--offboard")
+        wanted = {"export": True} if export else {}
+        return {"kind": "organisation-disabled", "organisationId": offboard, **wanted}
+    event: dict[str, object] = {"kind": "sweep"}
+    if org is not None:
+        require_identifier(org, what="--org")
+        event["organisationId"] = org
+    return event | {"dryRun": True} if dry_run else event
+
+
+def open_keeper(stage: str | None, region: str | None) -> "Keeper":
+    """Return the retention function of a deployed stage, or of the local stack."""
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from local.aws import Session
+    from local.cli.life import LONGEST_S, Keeper
+
+    patient = Config(read_timeout=LONGEST_S, retries={"total_max_attempts": 1})
+    clients: Any
+    if stage is None:
+        local = Session(Places.from_env())
+        clients = (local.cloudformation, local.patient_functions(LONGEST_S), local.s3)
+    else:
+        session = boto3.Session(region_name=region)
+        clients = (
+            session.client("cloudformation"),
+            session.client("lambda", config=patient),
+            session.client("s3"),
+        )
+    stacks, functions, objects = clients
+    try:
+        (found,) = stacks.describe_stacks(StackName=f"Equerry-{stage or 'local'}")["Stacks"]
+    except (ClientError, BotoCoreError) as failure:
+        raise LocalError(
+            f"there is no stage {stage or 'local'!r} to be seen: {failure}",
+            "check the credentials, --stage and --region" if stage else "make up",
+        ) from failure
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+    return Keeper(
+        functions=functions,
+        objects=objects,
+        function_name=outputs["RetentionFunctionName"],
+        bucket=outputs["UploadsBucketName"],
+    )
