@@ -7,10 +7,18 @@ from datetime import timedelta
 import pytest
 from equerry.adapters.jwt.identity import JwksIdentityAdapter
 from equerry.domain.billing import BillingAccess
-from equerry.domain.principal import Principal, Scope
+from equerry.domain.principal import Principal, Scope, ServiceCaller
 from equerry.kernel.errors import Refused, Unauthenticated, Unavailable
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
 from equerry.ports.identity import IdentityPort
+from equerry.surfaces.http.authentication import (
+    FORWARDED_USER,
+    ActorAbsent,
+    ActorRefused,
+    ActorVerified,
+    ForwardedUser,
+    verify_forwarded_user,
+)
 
 from tests.contract.issuer import Issuer, serve_issuer
 from tests.fakes.clock import NOON, FixedClock
@@ -31,6 +39,11 @@ ANN = Principal(
 BOB = Principal(
     scope=Scope(organisation_id=OrganisationId("acme"), user_id=UserId("bob")),
     expires_at=NOON + timedelta(minutes=15),
+)
+
+
+BATCH = ServiceCaller(
+    service_id="batch", scopes=("runs:write", "runs:read"), expires_at=NOON + timedelta(minutes=15)
 )
 
 
@@ -66,7 +79,7 @@ def _memory(clock: FixedClock) -> Identities:
         return "loner"
 
     def admit_service() -> str:
-        memory.admit_service("batch")
+        memory.admit_service("batch", BATCH)
         return "batch"
 
     def lose() -> None:
@@ -105,7 +118,7 @@ def _signed(issuer: Issuer, clock: FixedClock) -> Identities:
         clock,
         sign,
         lambda: issuer.sign(base | {"typ": "user", "sub": "loner", "role": "member"}),
-        lambda: issuer.sign(base | {"typ": "service", "sub": "batch", "scope": "runs:write"}),
+        lambda: issuer.sign(base | {"typ": "service", "sub": "batch", "scope": "runs:write runs:read"}),
         lose,
     )
 
@@ -146,6 +159,57 @@ def test_a_service_is_no_person(identities: Identities) -> None:
         identities.port.verify(identities.service_token())
 
     assert refused.value.code == "user_required"
+
+
+@pytest.mark.req("A-AUTH-06")
+def test_a_service_s_token_speaks_for_it_where_services_are_asked_for(identities: Identities) -> None:
+    assert identities.port.verify_service(identities.service_token()) == BATCH
+
+
+def test_a_person_is_no_service(identities: Identities) -> None:
+    with pytest.raises(Refused) as refused:
+        identities.port.verify_service(identities.token_for(ANN))
+    assert refused.value.code == "service_required"
+
+    with pytest.raises(Unauthenticated):
+        identities.port.verify_service("junk")
+
+
+def test_a_service_s_token_ends(identities: Identities) -> None:
+    token = identities.service_token()
+
+    identities.clock.advance(15 * 60 + 30)
+
+    with pytest.raises(Unauthenticated):
+        identities.port.verify_service(token)
+
+
+@pytest.mark.req("A-AUTH-13", "A-AUTH-14", "A-AUTH-15")
+def test_a_forwarded_user_is_verified_absent_or_refused_and_each_is_told_apart(
+    identities: Identities,
+) -> None:
+    def forward(token: str) -> ForwardedUser:
+        return verify_forwarded_user({FORWARDED_USER: token}, identities.port)
+
+    assert verify_forwarded_user({}, identities.port) == ActorAbsent()
+    assert forward(identities.token_for(ANN)) == ActorVerified(ANN)
+    assert forward(identities.service_token()) == ActorRefused("user_required")
+    assert forward(identities.token_without_organisation()) == ActorRefused("organisation_required")
+    for forged in ("", "junk", "a.b.c", f"Bearer {identities.token_for(ANN)}"):
+        assert forward(forged) == ActorRefused("unauthenticated"), forged
+    expired = identities.token_for(BOB)
+    identities.clock.advance(15 * 60 + 30)
+    assert forward(expired) == ActorRefused("unauthenticated")
+
+
+def test_a_forwarded_user_that_nobody_can_verify_is_neither_absent_nor_refused(
+    identities: Identities,
+) -> None:
+    token = identities.token_for(ANN)
+    identities.lose_issuer()
+
+    with pytest.raises(Unavailable):
+        verify_forwarded_user({FORWARDED_USER: token}, identities.port)
 
 
 def test_without_the_issuers_keys_nobody_can_be_verified(identities: Identities) -> None:

@@ -1,9 +1,10 @@
 """Tokens that speak for whom a test says."""
 
 import threading
+from datetime import timedelta
 
-from equerry.adapters.jwt.claims import OrganisationRequired, UserRequired
-from equerry.domain.principal import Principal
+from equerry.adapters.jwt.claims import OrganisationRequired, ServiceRequired, UserRequired
+from equerry.domain.principal import Principal, ServiceCaller
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, Unauthenticated, Unavailable
 
@@ -17,18 +18,30 @@ class MemoryIdentityAdapter:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or FixedClock()
-        self._known: dict[str, Principal | type[EquerryError]] = {}
+        self._known: dict[str, Principal | ServiceCaller | type[EquerryError]] = {}
         self._lock = threading.Lock()
         self.reachable = True
 
     def verify(self, token: str) -> Principal:
+        found = self._find(token)
+        if isinstance(found, ServiceCaller):
+            raise UserRequired("this needs a person's token")
+        return found
+
+    def verify_service(self, token: str) -> ServiceCaller:
+        found = self._find(token)
+        if isinstance(found, Principal):
+            raise ServiceRequired("this needs a service's token")
+        return found
+
+    def _find(self, token: str) -> Principal | ServiceCaller:
         if not self.reachable:
             raise Unavailable("the identity service's keys cannot be had")
         with self._lock:
             found = self._known.get(token)
         if found is None:
             raise Unauthenticated("the token does not verify")
-        if not isinstance(found, Principal):
+        if not isinstance(found, Principal | ServiceCaller):
             raise found("this token will not do")
         if found.expires_at.timestamp() + LEEWAY_S <= self._clock.now().timestamp():
             raise Unauthenticated("the token has expired")
@@ -44,7 +57,8 @@ class MemoryIdentityAdapter:
         with self._lock:
             self._known[token] = OrganisationRequired
 
-    def admit_service(self, token: str) -> None:
-        """Let a token belong to a service."""
+    def admit_service(self, token: str, service: ServiceCaller | None = None) -> None:
+        """Let a token speak for a service, one of its name unless another is given."""
+        until = self._clock.now() + timedelta(minutes=15)
         with self._lock:
-            self._known[token] = UserRequired
+            self._known[token] = service or ServiceCaller(service_id=token, scopes=(), expires_at=until)

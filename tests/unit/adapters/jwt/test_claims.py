@@ -39,10 +39,13 @@ def without(claims: dict[str, object], name: str) -> dict[str, object]:
     return {key: entry for key, entry in claims.items() if key != name}
 
 
+@pytest.mark.req("A-AUTH-06")
 def test_people_and_services_are_told_apart_and_nothing_else_is_accepted() -> None:
     assert parse(USER).scope.user_id == "ann"
     with pytest.raises(UserRequired):
         parse(SERVICE)
+    with pytest.raises(UserRequired):
+        parse(SERVICE | {"org": "acme"})
     for typ in ("admin", "User", "", None, 1, ["user"]):
         with pytest.raises(ClaimsRefused):
             parse(USER | {"typ": typ})

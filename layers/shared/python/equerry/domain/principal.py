@@ -50,3 +50,18 @@ class Principal:
         """Raise AdminRequired unless the principal administers the organisation."""
         if self.scope.role != "admin":
             raise AdminRequired("this needs the role 'admin' in your organisation")
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceCaller:
+    """A verified service of the product's, which speaks for no person and no organisation.
+
+    Attributes:
+        scopes: what its issuer lets it do, in the token's order.
+        expires_at: when its token ends (aware, UTC).
+    """
+
+    service_id: str
+    scopes: tuple[str, ...]
+    expires_at: datetime

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from equerry.domain.billing import BillingAccess
-from equerry.domain.principal import Principal, Role, Scope
+from equerry.domain.principal import Principal, Role, Scope, ServiceCaller
 from equerry.kernel.errors import Refused, Unauthenticated
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
 
@@ -33,6 +33,12 @@ class UserRequired(Refused):
     code = "user_required"
 
 
+class ServiceRequired(Refused):
+    """A person's token, where only a service's will do."""
+
+    code = "service_required"
+
+
 class ClaimsRefused(Unauthenticated):
     """The signature holds, but the claims do not fit; the message names the claim, never its value."""
 
@@ -45,13 +51,33 @@ def parse_principal(claims: Mapping[str, Any], *, audience: str, now: datetime) 
         UserRequired: a valid service token.
         OrganisationRequired: a valid user token without an organisation.
     """
+    found = _parse(claims, audience, now)
+    if isinstance(found, ServiceCaller):
+        raise UserRequired("this needs a person's token, not a service's")
+    return found
+
+
+def parse_service(claims: Mapping[str, Any], *, audience: str, now: datetime) -> ServiceCaller:
+    """Return which service verified claims speak for.
+
+    Raises:
+        ClaimsRefused: out of their time, or not of the schema.
+        ServiceRequired: a valid user token.
+        OrganisationRequired: a valid user token without an organisation.
+    """
+    found = _parse(claims, audience, now)
+    if isinstance(found, Principal):
+        raise ServiceRequired("this needs a service's token, not a person's")
+    return found
+
+
+def _parse(claims: Mapping[str, Any], audience: str, now: datetime) -> Principal | ServiceCaller:
     expires_at = _check_times(claims, now)
     match claims.get("typ"):
         case "user":
             return _parse_user(claims, expires_at)
         case "service":
-            _check_service(claims, audience)
-            raise UserRequired("this needs a person's token, not a service's")
+            return _parse_service(claims, audience, expires_at)
     raise ClaimsRefused("the token's typ must be 'user' or 'service'")
 
 
@@ -78,13 +104,14 @@ def _parse_user(claims: Mapping[str, Any], expires_at: datetime) -> Principal:
     )
 
 
-def _check_service(claims: Mapping[str, Any], audience: str) -> None:
+def _parse_service(claims: Mapping[str, Any], audience: str, expires_at: datetime) -> ServiceCaller:
     _forbid(claims, "role", "service")
-    _id(claims, "sub")
+    service_id, scope = _id(claims, "sub"), claims.get("scope")
     if not isinstance(claims["aud"], list) or audience not in claims["aud"]:
         raise ClaimsRefused("a service token's aud must be a list that names this service")
-    if not isinstance(claims.get("scope"), str):
+    if not isinstance(scope, str):
         raise ClaimsRefused("a service token's scope must be text")
+    return ServiceCaller(service_id=service_id, scopes=tuple(scope.split()), expires_at=expires_at)
 
 
 def _check_times(claims: Mapping[str, Any], now: datetime) -> datetime:

@@ -4,9 +4,9 @@ from typing import Any
 
 import jwt
 
-from equerry.adapters.jwt.claims import parse_principal
+from equerry.adapters.jwt.claims import parse_principal, parse_service
 from equerry.adapters.jwt.keys import PublishedKeys
-from equerry.domain.principal import Principal
+from equerry.domain.principal import Principal, ServiceCaller
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unauthenticated
 
@@ -34,6 +34,18 @@ class JwksIdentityAdapter:
         Raises:
             UserRequired: a valid service token.
         """
+        return parse_principal(self._read(token), audience=self._audience, now=self._clock.now())
+
+    def verify_service(self, token: str) -> ServiceCaller:
+        """Keep IdentityPort's promise, by the same keys and rules.
+
+        Raises:
+            ServiceRequired: a valid user token.
+        """
+        return parse_service(self._read(token), audience=self._audience, now=self._clock.now())
+
+    def _read(self, token: str) -> dict[str, Any]:
+        """Return the claims of a token whose signature, issuer and audience hold."""
         if not token or len(token) > MAX_TOKEN_CHARS:
             raise Unauthenticated(f"a token must have 1 to {MAX_TOKEN_CHARS} characters")
         key = self._keys.find_key(_read_kid(token))
@@ -56,7 +68,7 @@ class JwksIdentityAdapter:
             )
         except (jwt.InvalidTokenError, ValueError, RecursionError):
             raise Unauthenticated(_UNVERIFIED) from None  # its cause may quote the token
-        return parse_principal(claims, audience=self._audience, now=self._clock.now())
+        return claims
 
 
 def _read_kid(token: str) -> str:
