@@ -208,7 +208,6 @@ export class FakeService {
 const CORPORA = [
   {
     corpusId: "handbook",
-    name: "Company handbook",
     documents: 128,
     passages: 2_417,
     pending: 3,
@@ -217,7 +216,6 @@ const CORPORA = [
   },
   {
     corpusId: "runbooks",
-    name: "Runbooks",
     documents: 41,
     passages: 906,
     pending: 0,

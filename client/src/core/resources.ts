@@ -83,7 +83,6 @@ export interface Passage {
 
 export interface Corpus {
   corpusId: string;
-  name: string;
   documents: number;
   passages: number;
   pending: number;

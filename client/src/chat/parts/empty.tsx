@@ -100,11 +100,11 @@ function Shelf({
 }
 
 function CorpusCard({ corpus }: { corpus: Corpus }) {
-  const { name, documents, passages, pending, failed } = corpus;
+  const { corpusId, documents, passages, pending, failed } = corpus;
   return (
     <li>
       <Icon name="document" />
-      <span class="shelf-name">{name}</span>
+      <span class="shelf-name">{corpusId}</span>
       <span class="shelf-count">
         {count(documents, "document")}, {count(passages, "passage")}
         {pending > 0 && <em>, {pending} being indexed</em>}
