@@ -5,12 +5,13 @@ import tomllib
 from dataclasses import MISSING, fields
 from typing import Any
 
-from equerry.runtime.http import build_services, describe_deployment
+from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
+from equerry.runtime.http import build_turns
+from equerry.runtime.late import LateParts
 from equerry.runtime.parameters import build_switch, open_parameters
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.turn_parts import build_turn_parts
 from equerry.surfaces.http.openapi import build_contract
-from equerry.surfaces.http.registry import build_routes
 from equerry.surfaces.http.routing import Route
 
 from local.places import REGION, ROOT
@@ -27,7 +28,9 @@ def build_offline_routes() -> tuple[Route, ...]:
     settings = build_offline_settings()
     parts = build_turn_parts(settings)
     switch = build_switch(settings, open_parameters(), parts.metrics)
-    return build_routes(build_services(settings, parts, switch), describe_deployment(settings, {}))
+    interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
+    late = LateParts(settings, parts, interrupts)
+    return late.list_routes(build_turns(settings, parts, switch, late))
 
 
 def build_offline_settings() -> HttpSettings:

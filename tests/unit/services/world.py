@@ -28,6 +28,7 @@ from equerry.services.answering import AnswerService
 from equerry.services.conversations import ConversationService
 from equerry.services.delivery import DeliveryService
 from equerry.services.ending import EndingService
+from equerry.services.fast_answers import FastAnswerService
 from equerry.services.fast_path import FastPathService
 from equerry.services.intents import WordIntentService
 from equerry.services.pulse import PulseService
@@ -238,9 +239,12 @@ class World:
         return FastPathService(
             tier=self.tier,
             words=WordIntentService(catalogues=self.catalogues, words=words),
-            runs=fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
-            leases=fate.wrap("leases", self.leases),
-            endings=self._build_endings(fate),
+            answers=FastAnswerService(
+                runs=fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
+                leases=fate.wrap("leases", self.leases),
+                endings=self._build_endings(fate),
+                clock=self.clock,
+            ),
             clock=self.clock,
         )
 

@@ -4,14 +4,15 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from http import HTTPStatus
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from pydantic import BaseModel
 
 from equerry.domain.principal import Principal
 from equerry.kernel.errors import EquerryError, InvalidInput, NotFound
+from equerry.kernel.kinds import value
 from equerry.ports.identity import IdentityPort
 from equerry.runtime.observability import hold_secrets, logger
 from equerry.runtime.tracing import enter_trace
@@ -29,53 +30,74 @@ _REPLACED = "\ufffd"
 class HttpApp:
     """Routes requests, identifies callers, and turns every failure into a problem document."""
 
-    def __init__(self, routes: Sequence[Route], identity: IdentityPort, billing: BillingService) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        identity: IdentityPort,
+        billing: BillingService,
+        *,
+        list_routes: Callable[[], Sequence[Route]] | None = None,
+    ) -> None:
+        """Serve `routes`; where one of them does not answer, all that `list_routes` returns.
+
+        A cold start so loads what an acknowledgement needs, and the rest when it is first asked for.
+        """
         self._identity = identity
         self._billing = billing
-        self._resolver = APIGatewayHttpResolver()
-        self._addresses = tuple((_compile_address(route), _list_methods(route)) for route in routes)
-        for route in routes:
-            rule = PREFIX + re.sub(r"\{(\w+)\}", r"<\1>", route.path)
-            self._resolver.route(rule, list(_list_methods(route)))(self._serve(route))
-        self._resolver.not_found(self._answer_unknown)
+        self._lock = Lock()
+        self._addresses = tuple(_compile_address(route) for route in routes)
+        self._list_routes = list_routes
 
-    def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+    def __call__(self, event: dict[str, Any], _context: Any) -> dict[str, Any]:
         """Handle one event of payload format 2.0."""
         headers = event.get("headers") or {}
         hold_secrets(str(headers.get("authorization", "")).partition(" ")[2].strip())
         enter_trace(headers.get("traceparent"))
-        logger.append_keys(request_id=_read_reference(event))
-        answer = self._resolver.resolve(event, context)
-        if event["requestContext"]["http"]["method"] == "HEAD":
-            answer["body"] = ""
-        return answer
+        reference = _read_reference(event)
+        logger.append_keys(request_id=reference)
+        answer = _encode(self._answer(event, reference), reference)
+        return answer | {"body": ""} if _read_method(event) == "HEAD" else answer
 
-    def _serve(self, route: Route) -> Callable[..., Response[Any]]:
-        def serve(**path: str) -> Response[Any]:
-            event = self._resolver.current_event
-            reference = _read_reference(event.raw_event)
-            try:
-                answer = route.handle(self._decode(route, path, reference))
-            except EquerryError as failure:
-                logger.info("request_refused", extra={"operation": route.operation, "code": failure.code})
-                answer = answer_failure(failure, instance=_show_path(event.path), reference=reference)
-            except Exception as failure:  # noqa: BLE001  # the rim: a reference for the caller, the trace for us
-                logger.exception("request_failed", extra={"operation": route.operation})
-                answer = answer_failure(failure, instance=_show_path(event.path), reference=reference)
-            return _encode(answer, reference)
+    def _answer(self, event: dict[str, Any], reference: str) -> HttpAnswer:
+        operation = "unknown"
+        try:
+            found = self._find_address(event)
+            if found is None:
+                return self._answer_unknown(event, reference)
+            operation = found.route.operation
+            return found.route.handle(self._decode(found, event, reference))
+        except EquerryError as failure:
+            logger.info("request_refused", extra={"operation": operation, "code": failure.code})
+            return _answer_failure(failure, event, reference)
+        except Exception as failure:  # noqa: BLE001  # the rim: a reference for the caller, the trace for us
+            logger.exception("request_failed", extra={"operation": operation})
+            return _answer_failure(failure, event, reference)
 
-        return serve
+    def _find_address(self, event: dict[str, Any]) -> "_Address | None":
+        """Return where a request goes; None if no route answers to its address and method."""
+        found = next((address for address in self._addresses if address.serves(event)), None)
+        if found is None and self._list_routes is not None:
+            self._complete(self._list_routes)
+            return next((address for address in self._addresses if address.serves(event)), None)
+        return found
 
-    def _decode(self, route: Route, path: dict[str, str], reference: str) -> HttpRequest:
-        event = self._resolver.current_event
-        headers = {name.lower(): text for name, text in event.headers.items()}
+    def _complete(self, list_routes: Callable[[], Sequence[Route]]) -> None:
+        with self._lock:
+            if self._list_routes is not None:
+                self._addresses = tuple(_compile_address(route) for route in list_routes())
+                self._list_routes = None
+
+    def _decode(self, address: "_Address", event: dict[str, Any], reference: str) -> HttpRequest:
+        route = address.route
+        headers = {name.lower(): text for name, text in (event.get("headers") or {}).items()}
         caller = self._find_caller(route, headers)
-        query = {name: read_text(text, name=name) for name, text in event.query_string_parameters.items()}
+        asked = event.get("queryStringParameters") or {}
+        query = {name: read_text(text, name=name) for name, text in asked.items()}
         return HttpRequest(
-            path=path,
+            path=address.read_parameters(event),
             query=query,
             headers=headers,
-            body=_read_body(event.raw_event, headers) if route.request else None,
+            body=_read_body(event, headers) if route.request else None,
             request_id=reference,
             caller=caller,
         )
@@ -92,32 +114,53 @@ class HttpApp:
         except EquerryError:  # whoever they are, what needs no token is answered
             return None
 
-    def _answer_unknown(self, _failure: Exception) -> Response[Any]:
-        event = self._resolver.current_event
-        reference = _read_reference(event.raw_event)
-        allowed = self._list_allowed(event.path)
-        if allowed and event.http_method == "OPTIONS":
-            return _encode(HttpAnswer(status=204, headers={"allow": ", ".join(allowed)}), reference)
+    def _answer_unknown(self, event: dict[str, Any], reference: str) -> HttpAnswer:
+        allowed = self._list_allowed(event["rawPath"])
+        if allowed and _read_method(event) == "OPTIONS":
+            return HttpAnswer(status=204, headers={"allow": ", ".join(allowed)})
         failure = MethodNotAllowed(allowed) if allowed else NotFound("there is nothing at this address")
-        return _encode(
-            answer_failure(failure, instance=_show_path(event.path), reference=reference), reference
-        )
+        return _answer_failure(failure, event, reference)
 
     def _list_allowed(self, path: str) -> tuple[str, ...]:
         """Return the methods that an address answers to, in order; none where there is nothing."""
         found = {
-            method for address, methods in self._addresses if address.fullmatch(path) for method in methods
+            method
+            for address in self._addresses
+            if address.pattern.fullmatch(path)
+            for method in address.methods
         }
         return tuple(sorted({*found, "OPTIONS"})) if found else ()
 
 
-def _compile_address(route: Route) -> re.Pattern[str]:
-    return re.compile(PREFIX + re.sub(r"\\{\w+\\}", r"[\\w-]+", re.escape(route.path)))
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Address:
+    """Where a route is found."""
+
+    route: Route
+    pattern: re.Pattern[str]
+    methods: tuple[str, ...]
+
+    def serves(self, event: dict[str, Any]) -> bool:
+        return _read_method(event) in self.methods and self.pattern.fullmatch(event["rawPath"]) is not None
+
+    def read_parameters(self, event: dict[str, Any]) -> dict[str, str]:
+        match = self.pattern.fullmatch(event["rawPath"])
+        return match.groupdict() if match else {}
+
+
+def _compile_address(route: Route) -> _Address:
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(PREFIX + route.path))
+    return _Address(route=route, pattern=re.compile(pattern), methods=_list_methods(route))
 
 
 def _list_methods(route: Route) -> tuple[str, ...]:
     """Return the route's method; whoever may GET may ask for HEAD."""
     return ("GET", "HEAD") if route.method == "GET" else (route.method,)
+
+
+def _read_method(event: dict[str, Any]) -> str:
+    return str(event["requestContext"]["http"]["method"])
 
 
 def _read_reference(event: dict[str, Any]) -> str:
@@ -142,18 +185,20 @@ def _read_body(event: dict[str, Any], headers: Mapping[str, str]) -> str:
     return text
 
 
-def _show_path(path: str) -> str:
-    return path.encode(errors="backslashreplace").decode()
+def _answer_failure(failure: Exception, event: dict[str, Any], reference: str) -> HttpAnswer:
+    path = event["rawPath"].encode(errors="backslashreplace").decode()
+    return answer_failure(failure, instance=path, reference=reference)
 
 
-def _encode(answer: HttpAnswer, reference: str) -> Response[Any]:
+def _encode(answer: HttpAnswer, reference: str) -> dict[str, Any]:
     body = answer.body
     text = body.model_dump_json(by_alias=True) if isinstance(body, BaseModel) else body
-    headers = {"x-request-id": reference, "x-content-type-options": "nosniff", **answer.headers}
-    media_type = headers.pop("content-type", "application/json")
-    return Response(
-        status_code=HTTPStatus(answer.status).value,
-        content_type=media_type if text is not None else None,
-        body=text if text is not None else "",
-        headers=headers,
-    )
+    headers = {"x-request-id": reference, "x-content-type-options": "nosniff"}
+    if text is not None:
+        headers["content-type"] = "application/json"
+    return {
+        "statusCode": answer.status,
+        "headers": headers | dict(answer.headers),
+        "body": text or "",
+        "isBase64Encoded": False,
+    }

@@ -7,18 +7,15 @@ from typing import Any, cast
 from equerry.adapters.filesystem.catalogues import FolderCatalogueAdapter
 from equerry.adapters.postgres.search import PostgresLexicalIndexAdapter
 from equerry.domain.intents import IntentTier, WordsTier
-from equerry.ports.admission import AdmissionPort
 from equerry.runtime.settings import HttpSettings
 from equerry.runtime.turn_parts import TurnParts
-from equerry.services.fast_path import WITHIN_S, FastPathService
+from equerry.services.fast_path import WITHIN_S, FastAnswers, FastPathService
 from equerry.services.intents import WordIntentService
 
 OFF = "off"
 
 
-def build_fast_path(
-    settings: HttpSettings, parts: TurnParts, admissions: AdmissionPort
-) -> FastPathService | None:
+def build_fast_path(settings: HttpSettings, parts: TurnParts, answers: FastAnswers) -> FastPathService | None:
     """Return the fast path; None where the deployment has none. Nothing is read before its first question.
 
     Raises:
@@ -32,9 +29,7 @@ def build_fast_path(
             catalogues=FolderCatalogueAdapter(Path(settings.profiles_path) / "catalogues"),
             words=PostgresLexicalIndexAdapter(parts.database, within_s=WITHIN_S),
         ),
-        runs=parts.kept_runs,
-        leases=parts.leases,
-        endings=parts.build_endings(admissions),
+        answers=answers,
         clock=parts.clock,
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from equerry.adapters.aws.interrupts import DynamoInterruptAdapter
 from equerry.runtime.database import require_database
+from equerry.runtime.delivery_parts import build_delivery_parts
 from equerry.runtime.observability import logger
 from equerry.runtime.settings import ReaperSettings
 from equerry.runtime.turn_parts import build_turn_parts
@@ -29,6 +30,7 @@ def build_reaper_app(environ: Mapping[str, str] = os.environ) -> ReaperApp:
     """Return the app of the reaper function."""
     settings = ReaperSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    deliveries = build_delivery_parts(settings, parts)
     require_database(parts.database)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
-    return ReaperApp(parts.build_recovery(interrupts, parts.build_admissions(settings)))
+    return ReaperApp(deliveries.build_recovery(interrupts, parts.build_admissions(settings)))

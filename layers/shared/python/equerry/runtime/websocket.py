@@ -7,6 +7,7 @@ from typing import Any
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.identifiers import ConnectionId
 from equerry.runtime.database import require_database
+from equerry.runtime.delivery_parts import build_delivery_parts
 from equerry.runtime.observability import hold_secrets, logger
 from equerry.runtime.settings import WebSocketSettings
 from equerry.runtime.turn_parts import build_turn_parts
@@ -53,14 +54,15 @@ def build_websocket_app(environ: Mapping[str, str] = os.environ) -> WebSocketApp
     """Return the app of the WebSocket function."""
     settings = WebSocketSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    deliveries = build_delivery_parts(settings, parts)
     require_database(parts.database)
     service = SubscriptionService(
-        connections=parts.connections,
+        connections=deliveries.connections,
         transcripts=parts.transcripts,
         runs=parts.runs,
         leases=parts.leases,
-        replays=parts.build_replays(),
-        delivery=parts.delivery,
+        replays=deliveries.build_replays(),
+        delivery=deliveries.delivery,
         clock=parts.clock,
     )
     return WebSocketApp(service)

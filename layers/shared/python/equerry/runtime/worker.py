@@ -20,6 +20,7 @@ from equerry.adapters.filesystem.profiles import FolderProfileAdapter
 from equerry.domain.execution import fit_worker
 from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.runtime.database import require_database
+from equerry.runtime.delivery_parts import build_delivery_parts
 from equerry.runtime.gateway import build_gateway, list_gateway_parameters
 from equerry.runtime.minting import new_nonce
 from equerry.runtime.observability import logger
@@ -68,6 +69,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
     """Return the app of the worker function."""
     settings = WorkerSettings.from_env(environ)
     parts = build_turn_parts(settings)
+    deliveries = build_delivery_parts(settings, parts)
     require_database(parts.database)
     interrupts = DynamoInterruptAdapter(parts.clients.dynamodb, settings.run_flags_table, parts.clock)
     admissions = parts.build_admissions(settings)
@@ -87,7 +89,9 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         runs=parts.kept_runs,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=gateway.open("conversational"),
-        endings=parts.build_endings(admissions, most_retrieved_characters=settings.most_retrieved_characters),
+        endings=deliveries.build_endings(
+            admissions, most_retrieved_characters=settings.most_retrieved_characters
+        ),
         release=f"{settings.equerry_version}+{settings.equerry_commit}",
         find_trace_id=find_trace_id,
         build_tools=build_tool_registry(parts.database, settings, tool_switches),
@@ -107,7 +111,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         leases=parts.leases,
         interrupts=interrupts,
         answers=answers,
-        recovery=parts.build_recovery(interrupts, admissions),
+        recovery=deliveries.build_recovery(interrupts, admissions),
         pulses=pulses,
         clock=parts.clock,
     )

@@ -20,7 +20,7 @@ from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.metrics import MetricPort
 from equerry.ports.transcripts import RunPort
-from equerry.services.recovery import RecoveryService
+from equerry.services.settlement import Settlement
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class AdmissionService:
     admissions: AdmissionPort
     leases: LeasePort
     runs: RunPort
-    recovery: RecoveryService
+    recovery: Settlement
     interrupts: InterruptPort
     limits: TurnLimits
     metrics: MetricPort

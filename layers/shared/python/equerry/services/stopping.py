@@ -10,7 +10,7 @@ from equerry.kernel.identifiers import ConversationId, RunId
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.transcripts import RunPort
-from equerry.services.recovery import RecoveryService
+from equerry.services.settlement import Settlement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class StoppingService:
     runs: RunPort
     leases: LeasePort
     interrupts: InterruptPort
-    recovery: RecoveryService
+    recovery: Settlement
 
     def stop(self, scope: Scope, run_id: RunId) -> Run:
         """Ask a run to stop; one that no worker has taken yet ends at once, one that has ended stays so.

@@ -1,10 +1,11 @@
 """AWS clients: short time-outs, few attempts, each made on first use."""
 
 import threading
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
-from botocore.session import get_session
+from botocore.session import Session, get_session
 
 if TYPE_CHECKING:
     from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
@@ -24,8 +25,6 @@ class AwsClients:
     """
 
     def __init__(self) -> None:
-        self._session = get_session()
-        self._lock = threading.Lock()
         self._made: dict[str, Any] = {}
 
     @property
@@ -73,10 +72,20 @@ class AwsClients:
         return client
 
     def _keep(self, name: str, service: str, **options: Any) -> Any:
-        with self._lock:
+        with _making:
             if name not in self._made:
-                self._made[name] = self._session.create_client(service, **options)
+                self._made[name] = _open_session().create_client(service, **options)
             return self._made[name]
+
+
+_making = threading.Lock()
+"""A session makes one client at a time."""
+
+
+@cache
+def _open_session() -> Session:
+    """Return the process's one session: a second one reads what AWS offers where all over again."""
+    return get_session()
 
 
 def _config(*, read_timeout_s: float = 5, attempts: int = 3) -> Config:

@@ -27,13 +27,13 @@ def read_bearer(headers: Mapping[str, str]) -> str:
 
 @result
 @dataclass(frozen=True, slots=True)
-class ActorAbsent:
+class ForwardedAbsent:
     """The service names no person: answer `actor_required` where one is needed."""
 
 
 @result
 @dataclass(frozen=True, slots=True)
-class ActorVerified:
+class ForwardedVerified:
     """The service calls for this person."""
 
     principal: Principal
@@ -41,13 +41,13 @@ class ActorVerified:
 
 @result
 @dataclass(frozen=True, slots=True)
-class ActorRefused:
+class ForwardedRefused:
     """What the service forwards is no person's valid token: refuse the call, whatever it is for."""
 
     code: str
 
 
-ForwardedUser = ActorAbsent | ActorVerified | ActorRefused
+ForwardedUser = ForwardedAbsent | ForwardedVerified | ForwardedRefused
 
 
 def verify_forwarded_user(headers: Mapping[str, str], identity: IdentityPort) -> ForwardedUser:
@@ -58,8 +58,8 @@ def verify_forwarded_user(headers: Mapping[str, str], identity: IdentityPort) ->
     """
     token = headers.get(FORWARDED_USER)
     if token is None:
-        return ActorAbsent()
+        return ForwardedAbsent()
     try:
-        return ActorVerified(identity.verify(token.strip()))
+        return ForwardedVerified(identity.verify(token.strip()))
     except (Unauthenticated, Refused) as refusal:
-        return ActorRefused(refusal.code)
+        return ForwardedRefused(refusal.code)

@@ -1,46 +1,34 @@
-"""Conversations, turns and what people do with them."""
+"""Conversations, and what people do with them."""
 
 from dataclasses import dataclass
 
 from equerry.domain.conversations import Conversation, TranscriptMessage
-from equerry.domain.turn_context import TurnContext, build_context
-from equerry.kernel.identifiers import ConversationId, RunId, parse_identifier
+from equerry.kernel.identifiers import RunId, parse_identifier
 from equerry.services.conversations import ConversationService
-from equerry.services.turns import TurnService
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.models import (
-    AcceptanceAnswer,
     ArtifactAnswer,
     ArtifactList,
     CitationAnswer,
     ContextAnswer,
-    ContextRequest,
     ConversationAnswer,
     ConversationList,
     ConversationRequest,
     InteractionRequest,
     MessageAnswer,
-    MessageIds,
     StepAnswer,
     TranscriptAnswer,
-    TurnRequest,
 )
 from equerry.surfaces.http.paging import PAGE, read_limit, read_place, write_place
-from equerry.surfaces.http.rates import encode_standings
-from equerry.surfaces.http.routing import Parameter, Route
-
-_KEY = Parameter(
-    name="Idempotency-Key",
-    description="Yours for this question: sent again under the same key, it is the same turn for 24 hours.",
-)
+from equerry.surfaces.http.routing import Route
+from equerry.surfaces.http.turn_routes import read_context, read_conversation_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRoutes:
-    """Routes under /conversations."""
+    """Routes under /conversations, but for the one that takes questions."""
 
     conversations: ConversationService
-    turns: TurnService
 
     def build(self) -> tuple[Route, ...]:
         """Return the routes."""
@@ -85,18 +73,6 @@ class ConversationRoutes:
                 failures=(404,),
             ),
             Route(
-                method="POST",
-                path=f"{one}/messages",
-                operation="submitTurn",
-                summary="Ask; the answer arrives on the channel",
-                handle=self.submit,
-                status=202,
-                request=TurnRequest,
-                answer=AcceptanceAnswer,
-                headers=(_KEY,),
-                failures=(404, 409, 422, 429),
-            ),
-            Route(
                 method="GET",
                 path=f"{one}/artifacts",
                 operation="listArtifacts",
@@ -126,7 +102,7 @@ class ConversationRoutes:
             title=asked.title,
             surface=asked.surface,
             about=asked.about,
-            context=_read_context(asked.context),
+            context=read_context(asked.context),
         )
         return HttpAnswer(status=201, body=_encode_conversation(created))
 
@@ -143,12 +119,12 @@ class ConversationRoutes:
 
     def archive(self, request: HttpRequest) -> HttpAnswer:
         """DELETE /conversations/{conversationId}."""
-        self.conversations.archive(request.principal.scope, _conversation_id(request))
+        self.conversations.archive(request.principal.scope, read_conversation_id(request))
         return HttpAnswer(status=204)
 
     def fetch(self, request: HttpRequest) -> HttpAnswer:
         """GET /conversations/{conversationId}."""
-        view = self.conversations.fetch_view(request.principal.scope, _conversation_id(request))
+        view = self.conversations.fetch_view(request.principal.scope, read_conversation_id(request))
         conversation = _encode_conversation(view.conversation)
         answer = TranscriptAnswer(
             **conversation.model_dump(),
@@ -157,29 +133,9 @@ class ConversationRoutes:
         )
         return HttpAnswer(status=200, body=answer)
 
-    def submit(self, request: HttpRequest) -> HttpAnswer:
-        """POST /conversations/{conversationId}/messages."""
-        self.turns.require_enabled()  # before anything else, a malformed body included
-        asked = request.read_body(TurnRequest)
-        accepted = self.turns.submit(
-            request.principal.scope,
-            _conversation_id(request),
-            asked.text,
-            key=request.headers.get(_KEY.name.lower()),
-            context=_read_context(asked.context),
-            surface=asked.surface,
-        )
-        answer = AcceptanceAnswer(
-            run_id=accepted.run_id,
-            conversation_id=accepted.conversation_id,
-            message_ids=MessageIds(user=accepted.user_message_id, assistant=accepted.assistant_message_id),
-            mode=accepted.mode,
-        )
-        return HttpAnswer(status=202, body=answer, headers=encode_standings(accepted.standings))
-
     def list_artifacts(self, request: HttpRequest) -> HttpAnswer:
         """GET /conversations/{conversationId}/artifacts."""
-        found = self.conversations.list_artifacts(request.principal.scope, _conversation_id(request))
+        found = self.conversations.list_artifacts(request.principal.scope, read_conversation_id(request))
         listed = [ArtifactAnswer.model_validate(artifact) for artifact in found]
         return HttpAnswer(status=200, body=ArtifactList(artifacts=listed))
 
@@ -188,22 +144,12 @@ class ConversationRoutes:
         done = request.read_body(InteractionRequest)
         self.conversations.record_interaction(
             request.principal.scope,
-            _conversation_id(request),
+            read_conversation_id(request),
             kind=done.kind,
             run_id=parse_identifier(RunId, done.run_id, name="runId") if done.run_id else None,
             details=done.data,
         )
         return HttpAnswer(status=202)
-
-
-def _conversation_id(request: HttpRequest) -> ConversationId:
-    return parse_identifier(ConversationId, request.path["conversationId"], name="conversationId")
-
-
-def _read_context(given: ContextRequest | None) -> TurnContext | None:
-    if given is None:
-        return None
-    return build_context(given.route, {"projectId": given.project_id, "estimateId": given.estimate_id})
 
 
 def _encode_conversation(conversation: Conversation) -> ConversationAnswer:

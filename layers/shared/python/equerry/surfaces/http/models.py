@@ -3,44 +3,14 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from equerry.channel.events import ExecutionMode, StopReason
 from equerry.domain.conversations import ConversationState, RunStatus
 from equerry.domain.corpora import DocumentStatus
 from equerry.domain.steps import ActionOutcome, StepState
-
-
-class WireModel(BaseModel):
-    """A JSON object with camelCase names; requests refuse names they do not know."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True, strict=True
-    )
-
-
-class Problem(WireModel):
-    """RFC 9457, with the stable `code` and the `reference` that our logs know."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    reference: str
-
-
-class ContextRequest(WireModel):
-    """What your page says about itself: hints for the assistant, which open nothing to anybody.
-
-    Ids that stand in `route` go before those given beside it. All of it together: 120,000 characters at most.
-    """
-
-    route: str | None = None
-    project_id: str | None = None
-    estimate_id: str | None = None
+from equerry.surfaces.http.turn_models import ContextRequest, SurfaceName
+from equerry.surfaces.http.wire import WireModel
 
 
 class ContextAnswer(WireModel):
@@ -48,9 +18,6 @@ class ContextAnswer(WireModel):
 
     route: str | None
     ids: dict[str, str]
-
-
-SurfaceName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class ConversationRequest(WireModel):
@@ -126,30 +93,6 @@ class TranscriptAnswer(ConversationAnswer):
 
     active_run_id: str | None
     messages: list[MessageAnswer]
-
-
-class TurnRequest(WireModel):
-    """Ask something; `surface` is where, if not where the conversation stands."""
-
-    text: str
-    context: ContextRequest | None = None
-    surface: SurfaceName | None = None
-
-
-class MessageIds(WireModel):
-    """Allocated before the run starts."""
-
-    user: str
-    assistant: str
-
-
-class AcceptanceAnswer(WireModel):
-    """The run exists; its answer arrives on the channel."""
-
-    run_id: str
-    conversation_id: str
-    message_ids: MessageIds
-    mode: ExecutionMode
 
 
 class UsageAnswer(WireModel):
@@ -358,7 +301,7 @@ class InteractionRequest(WireModel):
 
     kind: Annotated[str, Field(min_length=1, max_length=64)]
     run_id: str | None = None
-    data: Annotated[dict[str, str | int | float | bool | None], Field(max_length=20)] = {}
+    data: Annotated[dict[str, str | int | float | bool | None], Field(max_length=20)] = Field(default={})
 
 
 class ActivityRowAnswer(WireModel):

@@ -7,9 +7,9 @@ from json import dumps
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from equerry.surfaces.http.models import Problem
 from equerry.surfaces.http.problems import MEDIA_TYPE
 from equerry.surfaces.http.routing import PREFIX, Parameter, Route
+from equerry.surfaces.http.wire import Problem
 
 _DESCRIPTIONS = {
     400: "The request is malformed",

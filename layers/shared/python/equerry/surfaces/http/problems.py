@@ -15,8 +15,8 @@ from equerry.kernel.errors import (
     describe_failure,
 )
 from equerry.surfaces.http.exchange import HttpAnswer
-from equerry.surfaces.http.models import Problem
 from equerry.surfaces.http.rates import encode_standings
+from equerry.surfaces.http.wire import Problem
 
 
 class MethodNotAllowed(EquerryError):

@@ -5,7 +5,8 @@ from datetime import date, datetime
 from equerry.channel.events import ExecutionMode, StopReason
 from equerry.domain.conversations import RunStatus
 from equerry.domain.steps import ActionOutcome
-from equerry.surfaces.http.models import ModelAnswer, UsageAnswer, WireModel
+from equerry.surfaces.http.models import ModelAnswer, UsageAnswer
+from equerry.surfaces.http.wire import WireModel
 
 
 class StepRecordAnswer(WireModel):

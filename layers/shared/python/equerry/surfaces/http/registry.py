@@ -22,6 +22,7 @@ from equerry.surfaces.http.record_routes import RecordRoutes
 from equerry.surfaces.http.routing import Route
 from equerry.surfaces.http.run_routes import RunRoutes
 from equerry.surfaces.http.service_routes import ServiceRoutes
+from equerry.surfaces.http.turn_routes import TurnRoutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Deployment:
 
 def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route, ...]:
     """Return every route of the API."""
-    conversations = ConversationRoutes(conversations=services.conversations, turns=services.turns)
+    conversations = ConversationRoutes(conversations=services.conversations)
     runs = RunRoutes(
         reading=services.reading,
         turns=services.turns,
@@ -78,6 +79,7 @@ def build_routes(services: HttpServices, deployment: Deployment) -> tuple[Route,
     routes = (
         *streams.build(),
         *conversations.build(),
+        *TurnRoutes(turns=services.turns).build(),
         *runs.build(),
         *records.build(),
         *artifacts.build(),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from equerry.kernel.errors import InvalidInput
-from equerry.surfaces.http.models import WireModel
+from equerry.surfaces.http.wire import WireModel
 from equerry.surfaces.json_input import read_json
 
 MAX_FRAME_CHARS = 4_096
