@@ -62,6 +62,10 @@ class Asker:
                 delta = str(envelope["payload"]["delta"])
                 written += delta
                 self._write(delta)
+            elif envelope["type"] == "restart":
+                written = str(envelope["payload"]["text"])
+                self._say("begun anew; what was written before is void")
+                self._write(f"\n\n{written}")
             else:
                 self._tell(envelope)
         return written

@@ -175,6 +175,21 @@ def test_a_record_holds_what_the_run_was_made_of_did_and_cost(desk: Desk) -> Non
     assert (used.tool_calls, used.passages, used.characters) == (1, 2, 900)
 
 
+@pytest.mark.req("F-ROUTE-05")
+def test_a_run_that_another_model_answered_names_that_one_for_its_reader_and_for_accounts(desk: Desk) -> None:
+    ada = desk.person()
+    run = desk.ask(ada)
+    desk.begin(ada, run)
+    other = ModelChoice(provider="other", model="m-2")
+
+    desk.runs.end_run(ada, run.run_id, replace(END, model=other))
+
+    used = desk.records.fetch_record(ada, run.run_id).usage
+    assert desk.runs.fetch_run(ada, run.run_id).model == other
+    assert used is not None
+    assert used.model == other
+
+
 def test_a_run_that_no_worker_took_has_a_record_as_well(desk: Desk) -> None:
     ada = desk.person()
     run = desk.ask(ada)

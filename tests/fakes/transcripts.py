@@ -333,4 +333,5 @@ def _ended(run: Run, end: RunEnd) -> Run:
         error_code=end.error_code,
         error_message=end.error_message,
         ended_at=end.ended_at,
+        model=end.model or run.model,
     )

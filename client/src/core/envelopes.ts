@@ -73,6 +73,11 @@ export interface TokenPayload {
   delta: string;
 }
 
+/** What was being written is begun anew: of the answer's text so far, only `text` stands. */
+export interface RestartPayload {
+  text: string;
+}
+
 /** A tool call begins. */
 export interface ToolStartPayload {
   toolCallId: string;
@@ -146,6 +151,7 @@ export interface EventPayloads {
   accepted: AcceptedPayload;
   step: StepPayload;
   token: TokenPayload;
+  restart: RestartPayload;
   tool_start: ToolStartPayload;
   tool_end: ToolEndPayload;
   ui_action: UiActionPayload;
@@ -165,6 +171,7 @@ export const EVENT_TYPES: readonly EventType[] = [
   "accepted",
   "step",
   "token",
+  "restart",
   "tool_start",
   "tool_end",
   "ui_action",

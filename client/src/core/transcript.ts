@@ -104,6 +104,8 @@ function applyToAnswer(answer: AssistantMessage, envelope: Envelope): AssistantM
       return addActivity(answer, { kind: "step", ...envelope.payload });
     case "token":
       return { ...answer, phase: "answering", text: answer.text + envelope.payload.delta };
+    case "restart":
+      return restartText(answer, envelope.payload.text);
     case "tool_start":
       return addActivity(answer, {
         kind: "tool",
@@ -237,6 +239,11 @@ function changeAnswer(
 
 function addActivity(answer: AssistantMessage, activity: Activity): AssistantMessage {
   return { ...answer, activity: [...answer.activity, activity] };
+}
+
+/** Whatever was shown or missed before, this is now the text. */
+function restartText(answer: AssistantMessage, text: string): AssistantMessage {
+  return { ...answer, phase: text === "" ? "working" : "answering", text, incomplete: false };
 }
 
 function endTool(answer: AssistantMessage, ended: ToolEndPayload): AssistantMessage {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RunOrder } from "../../src/core/ordering";
-import { applyEnvelope, type Transcript } from "../../src/core/transcript";
+import { applyEnvelope, markIncomplete, type Transcript } from "../../src/core/transcript";
 import type { Envelope } from "../../src/core/envelopes";
-import { runOf } from "../envelopes";
+import { envelope, RUN, runOf } from "../envelopes";
 import { req } from "../req";
 
 const deltas = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 30 });
@@ -69,4 +69,60 @@ test("a gap that cannot be filled is passed, and what was held back behind it fo
 
   expect(order.cursor).toBe(5);
   expect(order.hasGap).toBe(false);
+});
+
+test("text that is begun anew ends as the service has it, however frames arrive", () => {
+  req("F-CORE-02", "F-ENV-06");
+  // Runs of pieces; between them a restart that keeps some of what had been said.
+  const parts = fc.array(fc.tuple(deltas, fc.nat(40)), { minLength: 1, maxLength: 4 });
+  const deliveries = parts.chain((source) => {
+    const run = restartingRun(source);
+    return fc.tuple(
+      fc.constant(run),
+      fc.array(fc.constantFrom(...run.envelopes), { maxLength: run.envelopes.length * 2 }),
+    );
+  });
+  fc.assert(
+    fc.property(deliveries, ([{ envelopes, text }, arrivals]) => {
+      const order = new RunOrder<Envelope>();
+      let shown: Transcript = [];
+      const receive = (event: Envelope): void => {
+        for (const due of order.accept(event)) shown = applyEnvelope(shown, due);
+      };
+      arrivals.forEach(receive);
+      envelopes.filter((event) => event.seq > order.cursor).forEach(receive);
+      expect(textOf(shown)).toBe(text);
+    }),
+  );
+});
+
+function restartingRun(parts: readonly (readonly [string[], number])[]): {
+  envelopes: Envelope[];
+  text: string;
+} {
+  const envelopes: Envelope[] = [];
+  let text = "";
+  for (const [said, keeps] of parts) {
+    for (const delta of said) {
+      envelopes.push(envelope(envelopes.length + 1, "token", { delta }));
+      text += delta;
+    }
+    text = text.slice(0, keeps);
+    envelopes.push(envelope(envelopes.length + 1, "restart", { text }));
+  }
+  envelopes.push(envelope(envelopes.length + 1, "token", { delta: "The end." }));
+  return { envelopes, text: `${text}The end.` };
+}
+
+test("an answer whose text is taken back waits for its first words again, and is whole after a gap", () => {
+  const missed = markIncomplete(
+    applyEnvelope([], envelope(1, "token", { delta: "Half an ans" })),
+    RUN,
+  );
+
+  const [emptied] = applyEnvelope(missed, envelope(2, "restart", { text: "" }));
+  const [kept] = applyEnvelope(missed, envelope(2, "restart", { text: "Let me look." }));
+
+  expect(emptied).toMatchObject({ text: "", phase: "working", incomplete: false });
+  expect(kept).toMatchObject({ text: "Let me look.", phase: "answering", incomplete: false });
 });

@@ -147,3 +147,25 @@ def test_markers_can_be_taken_out_again() -> None:
 @pytest.mark.req("F-CITE-05")
 def test_the_rules_tell_the_form_that_the_filter_reads() -> None:
     assert "[[handle|quote]]" in CITATION_RULES
+
+
+def test_what_was_fed_since_a_mark_can_be_taken_back_half_a_citation_as_well() -> None:
+    citations, handle = prepared()
+    before = citations.feed(f"It lapses [[{handle}|lapses after thirty seconds]] and [[{handle}|renews")
+    mark = citations.mark()
+    citations.feed(" it every eight]] [[p00000000|x]] and more [")
+
+    citations.return_to(mark)
+
+    assert (citations.removed, len(citations.refs)) == (0, 1)
+    assert before + show(citations, " it every eight]].") == "It lapses ⟦1⟧ and ⟦2⟧."
+
+
+def test_a_mark_does_not_move() -> None:
+    citations, handle = prepared()
+    mark = citations.mark()
+    for _ in range(2):
+        citations.feed(f"[[{handle}|lease lapses]]")
+        citations.return_to(mark)
+
+    assert citations.refs == []

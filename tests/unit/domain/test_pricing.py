@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from equerry.domain.pricing import PRICES, find_cost, find_price
+from equerry.domain.pricing import PRICES, find_cost, find_price, find_total
 from equerry.engine.model import ModelChoice
 from equerry.kernel.usage import Usage
 
@@ -57,3 +57,17 @@ def test_every_price_is_dated_and_reading_a_cache_is_never_dearer() -> None:
     for model, price in PRICES.items():
         assert price.listed_on.year >= 2026, model
         assert price.cache_read <= price.input <= price.output, model
+
+
+def test_rounds_of_several_models_are_priced_each_by_its_own() -> None:
+    rounds = [
+        (choose("claude-haiku-4-5"), Usage(input_tokens=MILLION)),
+        (choose("claude-opus-5"), Usage(output_tokens=MILLION)),
+    ]
+
+    cost = find_total(rounds)
+
+    assert cost is not None
+    assert cost.usd == 26
+    assert find_total([*rounds, (choose("unlisted"), Usage(input_tokens=1))]) is None
+    assert find_total([]) is None

@@ -78,6 +78,7 @@ def test_an_ended_run_names_agent_conversation_model_and_tokens(lines: Lines) ->
         "gen_ai.conversation.id": run.conversation_id,
         "gen_ai.provider.name": choice.provider,
         "gen_ai.request.model": choice.model,
+        "gen_ai.response.model": choice.model,
         "gen_ai.usage.input_tokens": 9,
         "gen_ai.usage.output_tokens": 4,
         "gen_ai.usage.cache_read.input_tokens": 3,

@@ -72,6 +72,14 @@ class Token:
 
 @message
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """What was being written is begun anew: of the answer's text so far, only `text` stands."""
+
+    text: str
+
+
+@message
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStart:
     """A tool call begins."""
 
@@ -176,6 +184,7 @@ Event = (
     Accepted
     | Step
     | Token
+    | Restart
     | ToolStart
     | ToolEnd
     | UiAction
@@ -193,6 +202,7 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
     "accepted": Accepted,
     "step": Step,
     "token": Token,
+    "restart": Restart,
     "tool_start": ToolStart,
     "tool_end": ToolEnd,
     "ui_action": UiAction,

@@ -6,7 +6,7 @@ from threading import RLock
 from typing import Protocol
 
 from equerry.channel.envelope import Envelope, describe_event
-from equerry.channel.events import Event, Token
+from equerry.channel.events import Event, Restart, Token
 from equerry.channel.report import DeliveryOutcome, DeliveryReport
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Conflict, Unavailable
@@ -67,7 +67,7 @@ class Publisher:
         return self._failure is not None
 
     def publish(self, event: Event, *, before_delivery: Callable[[], None] = lambda: None) -> None:
-        """Publish one event, after any text that waits.
+        """Publish one event, after any text that waits; `Restart` takes the place of that text.
 
         Args:
             before_delivery: runs between persisting and sending, for what must be true by the time a
@@ -84,6 +84,8 @@ class Publisher:
             if isinstance(event, Token):
                 self._add_text(event.delta)
                 return
+            if isinstance(event, Restart):
+                self._text = ""
             self._flush()
             self._send(name, payload, before_delivery)
 

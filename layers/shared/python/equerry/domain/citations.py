@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from equerry.channel.events import CitationRef
 from equerry.domain.corpora import Passage
 from equerry.domain.evidence import Evidence
+from equerry.kernel.kinds import value
 from equerry.kernel.text import normalise_text
 
 CITATION_RULES = """\
@@ -31,6 +32,16 @@ _MARKER = re.compile(r"\s*⟦\d+⟧")
 def strip_markers(text: str) -> str:
     """Return an answer's text without its citation markers."""
     return _MARKER.sub("", text)
+
+
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterMark:
+    """How far a filter had come."""
+
+    refs: tuple[CitationRef, ...]
+    removed: int
+    held: str
 
 
 @dataclass(slots=True)
@@ -62,6 +73,14 @@ class CitationFilter:
             self.removed += 1
             return ""
         return held
+
+    def mark(self) -> FilterMark:
+        """Return where it stands, for `return_to`."""
+        return FilterMark(refs=tuple(self.refs), removed=self.removed, held=self._held)
+
+    def return_to(self, mark: FilterMark) -> None:
+        """Forget everything that was fed since."""
+        self.refs, self.removed, self._held = list(mark.refs), mark.removed, mark.held
 
     def _find_opening(self, text: str) -> int:
         """Return where a citation may have begun that has not closed yet."""

@@ -138,6 +138,7 @@ class RunEnd:
         outcome: what its record says of how it went, see `RunRecord`.
         complete: False when a round broke off whose tokens no provider reported.
         cost: of `usage`; None for a model nobody has priced.
+        model: which wrote the last of it, if not the one that was wanted.
         project_ids: whose content the run was given, whatever it made of it.
     """
 
@@ -156,6 +157,7 @@ class RunEnd:
     outcome: Mapping[str, object] = field(default_factory=dict)
     complete: bool = True
     cost: Cost | None = None
+    model: ModelChoice | None = None
     project_ids: tuple[ProjectId, ...] = ()
 
 

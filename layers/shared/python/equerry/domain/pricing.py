@@ -1,6 +1,7 @@
 """What models cost, as their providers list it: one table, with the day each price was read."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -80,6 +81,18 @@ def find_price(model: ModelChoice) -> Price | None:
 
 def _is_of(begins: str, model: str) -> bool:
     return model.startswith(begins) and (not begins or _DATED.fullmatch(model[len(begins) :]) is not None)
+
+
+def find_total(rounds: Iterable[tuple[ModelChoice | None, Usage]]) -> Cost | None:
+    """Return what rounds of several models cost; None if one of them has no price, and for no rounds at all.
+
+    The day is that of the oldest price.
+    """
+    costs = [find_cost(model, usage) for model, usage in rounds]
+    known = [cost for cost in costs if cost is not None]
+    if not known or len(known) < len(costs):
+        return None
+    return Cost(sum((cost.usd for cost in known), Decimal(0)), min(cost.priced_on for cost in known))
 
 
 def find_cost(model: ModelChoice | None, usage: Usage) -> Cost | None:

@@ -36,6 +36,20 @@ class RoundFinished:
 
 
 @message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRestarted:
+    """The text of this round is thrown away, and `model` begins it anew; none of its tools has run.
+
+    Attributes:
+        reason: code of the failure behind it.
+    """
+
+    number: int
+    model: ModelChoice
+    reason: str
+
+
+@message
 @dataclass(frozen=True, slots=True)
 class TextProduced:
     """More of the answer's text."""
@@ -75,7 +89,9 @@ class ToolSkipped:
     call: ToolCallBlock
 
 
-LoopEvent = RoundStarted | RoundFinished | TextProduced | ToolStarted | ToolFinished | ToolSkipped
+LoopEvent = (
+    RoundStarted | RoundRestarted | RoundFinished | TextProduced | ToolStarted | ToolFinished | ToolSkipped
+)
 
 
 class LoopConsumer(Protocol):

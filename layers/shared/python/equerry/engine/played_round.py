@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from equerry.engine.messages import Block, TextBlock, ToolCallBlock
-from equerry.engine.model import ModelEvent, OpaqueState, RoundEnd, TextDelta, ToolCallReady
+from equerry.engine.model import ModelChoice, ModelEvent, OpaqueState, RoundEnd, TextDelta, ToolCallReady
 from equerry.engine.model_text import has_unstorable
 from equerry.kernel.identifiers import ToolCallId
 
@@ -20,10 +20,15 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 @dataclass(slots=True)
 class PlayedRound:
-    """A round as it comes; one without an end was broken off."""
+    """A round as it comes; one without an end was broken off.
+
+    Attributes:
+        model: who plays it, where the provider has said so.
+    """
 
     blocks: list[Block] = field(default_factory=list)
     end: RoundEnd | None = None
+    model: ModelChoice | None = None
     _words: list[str] = field(default_factory=list)
 
     def take(self, event: ModelEvent) -> None:
@@ -37,6 +42,7 @@ class PlayedRound:
                 self._add(block)
             case RoundEnd():
                 self.end = self.end or event
+                self.model = event.model or self.model
 
     def close(self, used: set[ToolCallId]) -> None:
         """Nothing more comes; `used` are the run's call ids so far, and grows."""
@@ -46,6 +52,15 @@ class PlayedRound:
             if isinstance(block, ToolCallBlock):
                 self.blocks[place] = _mend(block, earlier, used)
                 earlier.append(block)
+
+    def begin_anew(self, model: ModelChoice) -> tuple[Block, ...]:
+        """Throw away what has come, which is returned, and begin anew with `model`."""
+        self._close_words()
+        self.model = model
+        discarded = tuple(self.blocks)
+        self.blocks.clear()
+        self.end = None
+        return discarded
 
     @property
     def calls(self) -> tuple[ToolCallBlock, ...]:

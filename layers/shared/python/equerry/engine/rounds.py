@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Literal
 
-from equerry.engine.model import ModelEvent, ModelRequest, StreamRound
+from equerry.engine.model import ModelEvent, ModelRequest, Restarted, StreamRound
 from equerry.engine.threads import THREADS, Task
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
@@ -46,7 +46,7 @@ class RoundReader:
     Attributes:
         take: given each event, one at a time and none after `read` has returned.
         find_break: asked before each event, and while there is none; must be cheap.
-        first_chunk_s: how long the provider may say nothing at first.
+        first_chunk_s: how long the provider may say nothing at first, and when it begins anew.
         inter_chunk_s: how long it may say nothing later.
     """
 
@@ -87,7 +87,7 @@ class RoundReader:
                 with self._gate:
                     if self._over:
                         return
-                    self._begun = True
+                    self._begun = not isinstance(event, Restarted)
                     self._break = self.find_break()
                     if self._break is not None:
                         return

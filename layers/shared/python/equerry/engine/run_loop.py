@@ -1,22 +1,29 @@
 """The loop: ask the model, run the tools it wants, until it stops or a bound does."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from equerry.engine.assistant import Assistant
-from equerry.engine.estimates import estimate_blocks, estimate_instructions, estimate_thread
-from equerry.engine.loop_events import LoopConsumer, RoundFinished, RoundStarted, TextProduced, ignore_event
+from equerry.engine.estimates import estimate_instructions
+from equerry.engine.loop_events import (
+    LoopConsumer,
+    RoundFinished,
+    RoundRestarted,
+    RoundStarted,
+    TextProduced,
+    ignore_event,
+)
 from equerry.engine.messages import ToolCallBlock
-from equerry.engine.model import ModelEvent, ModelRequest, RoundStop, StreamRound, TextDelta
+from equerry.engine.model import ModelEvent, ModelRequest, Restarted, RoundStop, StreamRound, TextDelta
 from equerry.engine.model_text import TextMender
 from equerry.engine.played_round import PlayedRound
 from equerry.engine.rounds import RoundBreak, RoundReader
+from equerry.engine.run_progress import RunProgress
 from equerry.engine.thread import Thread
 from equerry.engine.tool_calls import ToolRunner
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, TooLarge, Unavailable
-from equerry.kernel.identifiers import ToolCallId
 from equerry.kernel.kinds import result
 from equerry.kernel.usage import Usage
 
@@ -74,45 +81,6 @@ class RunOutcome:
     error: EquerryError | None = None
 
 
-@dataclass(slots=True)
-class _Progress:
-    """A run so far.
-
-    Attributes:
-        instructions: estimated input of what every round repeats.
-        calibration: what the provider counted in the last round, to what had been estimated.
-        call_ids: of every call in the thread.
-    """
-
-    thread: Thread
-    deadline_s: float
-    instructions: int
-    calibration: float = 1.0
-    text: str = ""
-    usage: Usage = field(default_factory=Usage)
-    unmetered: Usage = field(default_factory=Usage)
-    rounds: int = 0
-    tool_calls: int = 0
-    opens_round: bool = False
-    call_ids: set[ToolCallId] = field(default_factory=set)
-
-    def expect_input(self) -> int:
-        """Return about how many input tokens a round over the thread has."""
-        return round((self.instructions + estimate_thread(self.thread)) * self.calibration)
-
-    def finish(self, stop: LoopStop, error: EquerryError | None = None) -> RunOutcome:
-        return RunOutcome(
-            stop=stop,
-            text=self.text.strip(),
-            thread=self.thread,
-            usage=self.usage,
-            unmetered=self.unmetered,
-            rounds=self.rounds,
-            tool_calls=self.tool_calls,
-            error=error,
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLoop:
     """Runs assistants.
@@ -133,7 +101,7 @@ class RunLoop:
         model. A foreseen failure of the model ends the run with the stop `error` and keeps what came before.
         A model or a tool that hangs ends no later than the run: it is left behind, in a thread of its own.
         """
-        progress = _Progress(
+        progress = RunProgress(
             thread=thread,
             deadline_s=self.clock.monotonic_s() + assistant.limits.wall_s,
             instructions=estimate_instructions(assistant.prompt, assistant.specs),
@@ -143,11 +111,11 @@ class RunLoop:
             while (stop := self._take_step(assistant, progress, consumer)) is None:
                 pass
         except EquerryError as failure:
-            return progress.finish("error", failure)
-        return progress.finish(stop)
+            return _finish(progress, "error", failure)
+        return _finish(progress, stop)
 
     def _take_step(
-        self, assistant: Assistant, progress: _Progress, consumer: LoopConsumer
+        self, assistant: Assistant, progress: RunProgress, consumer: LoopConsumer
     ) -> LoopStop | None:
         if stop := self._check_bounds(assistant, progress):
             return stop
@@ -162,7 +130,7 @@ class RunLoop:
             return _STOP_OF[played.end.stop]
         return self._run_tools(assistant, played.calls, progress, consumer)
 
-    def _check_bounds(self, assistant: Assistant, progress: _Progress) -> LoopStop | None:
+    def _check_bounds(self, assistant: Assistant, progress: RunProgress) -> LoopStop | None:
         limits = assistant.limits
         if stop := self._find_break(progress):
             return stop
@@ -176,12 +144,12 @@ class RunLoop:
             return "max_tokens"
         return None
 
-    def _find_break(self, progress: _Progress) -> RoundBreak | None:
+    def _find_break(self, progress: RunProgress) -> RoundBreak | None:
         if self.should_stop():
             return "cancelled"
         return "deadline" if self.clock.monotonic_s() >= progress.deadline_s else None
 
-    def _build_request(self, assistant: Assistant, progress: _Progress) -> ModelRequest:
+    def _build_request(self, assistant: Assistant, progress: RunProgress) -> ModelRequest:
         limits = assistant.limits
         return ModelRequest(
             prompt=assistant.prompt,
@@ -192,14 +160,14 @@ class RunLoop:
                 limits.round_output_tokens, limits.output_tokens - progress.usage.output_tokens
             ),
             deadline_s=progress.deadline_s - self.clock.monotonic_s(),
+            may_restart=True,
         )
 
     def _play_round(
-        self, assistant: Assistant, progress: _Progress, played: PlayedRound, consumer: LoopConsumer
+        self, assistant: Assistant, progress: RunProgress, played: PlayedRound, consumer: LoopConsumer
     ) -> LoopStop | None:
         request = self._build_request(assistant, progress)
-        progress.rounds += 1
-        progress.opens_round = bool(progress.text)
+        progress.begin_round()
         consumer(RoundStarted(progress.rounds))
 
         mender = TextMender()
@@ -208,7 +176,10 @@ class RunLoop:
             for mended in mender.mend(event):
                 played.take(mended)
                 if isinstance(mended, TextDelta):
-                    _pass_on(mended.text, progress, consumer)
+                    consumer(TextProduced(progress.add_text(mended.text)))
+                elif isinstance(mended, Restarted):
+                    progress.begin_anew(played, mended.model)
+                    consumer(RoundRestarted(number=progress.rounds, model=mended.model, reason=mended.reason))
 
         reader = RoundReader(
             stream_round=self.stream_round,
@@ -227,13 +198,13 @@ class RunLoop:
                 return "deadline"
             raise
         finally:
-            _keep(played, progress)
+            progress.keep(played)
 
     def _run_tools(
         self,
         assistant: Assistant,
         calls: tuple[ToolCallBlock, ...],
-        progress: _Progress,
+        progress: RunProgress,
         consumer: LoopConsumer,
     ) -> LoopStop | None:
         """Answer a round's calls; a stop in between answers the rest as not run."""
@@ -260,30 +231,21 @@ _STOP_OF: dict[RoundStop, LoopStop] = {  # a malformed round is a failure
 }
 
 
-def _pass_on(text: str, progress: _Progress, consumer: LoopConsumer) -> None:
-    """Give text to the consumer, apart from an earlier round's by a blank line."""
-    if progress.opens_round and text.strip():
-        progress.opens_round = False
-        text = "\n\n" + text.lstrip()
-    progress.text += text
-    consumer(TextProduced(text))
-
-
 def _tell_end(played: PlayedRound, number: int) -> RoundFinished:
     end = played.end
     if end is None:
-        return RoundFinished(number=number, stop=None, usage=None)
-    return RoundFinished(number=number, stop=end.stop, usage=end.usage, model=end.model)
+        return RoundFinished(number=number, stop=None, usage=None, model=played.model)
+    return RoundFinished(number=number, stop=end.stop, usage=end.usage, model=played.model)
 
 
-def _keep(played: PlayedRound, progress: _Progress) -> None:
-    """Put what a round brought into the progress, also when it broke off."""
-    played.close(progress.call_ids)
-    expected = progress.expect_input()
-    if played.end is None:
-        progress.unmetered += Usage(input_tokens=expected, output_tokens=estimate_blocks(played.blocks))
-    else:
-        progress.usage += played.end.usage
-        progress.calibration *= (played.end.usage.input_tokens or expected) / max(1, expected)
-    if played.kept:
-        progress.thread = progress.thread.answer(*played.kept)
+def _finish(progress: RunProgress, stop: LoopStop, error: EquerryError | None = None) -> RunOutcome:
+    return RunOutcome(
+        stop=stop,
+        text=progress.text.strip(),
+        thread=progress.thread,
+        usage=progress.usage,
+        unmetered=progress.unmetered,
+        rounds=progress.rounds,
+        tool_calls=progress.tool_calls,
+        error=error,
+    )

@@ -9,7 +9,7 @@ from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
 from equerry.domain.leases import Lease, LeaseLost
-from equerry.domain.pricing import find_cost
+from equerry.domain.pricing import Cost, find_cost, find_total
 from equerry.domain.redaction import scrub_text
 from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.engine.model import ModelChoice
@@ -120,7 +120,8 @@ class EndingService:
             first_text_at=narrator.first_text_at,
             outcome=describe_outcome(narrator, model),
             complete=ending.complete,
-            cost=find_cost(model, ending.usage),
+            cost=_find_cost(model, narrator, ending.usage),
+            model=narrator.served_by,
             project_ids=narrator.project_ids,
         )
         if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
@@ -137,10 +138,18 @@ class EndingService:
         save_report(self.records, pulse.lease.scope, run.run_id, publisher.report)
         watch_volume(self.records, self.metrics, pulse.lease.scope, end, most=self.most_retrieved_characters)
         logger.info("run_ended", extra=describe_run(run, end, model))
+        served = end.model or model
         measures = measure_end(run, end, first_text_at=narrator.first_text_at)
         self.metrics.record(
-            measures, profile=run.profile, model=model.model if model else None, shape=derive_shape(end)
+            measures, profile=run.profile, model=served.model if served else None, shape=derive_shape(end)
         )
 
     def _release(self, pulse: Pulse, ending: Ending) -> None:
         self.admissions.settle(pulse.lease, spent=ending.spent)
+
+
+def _find_cost(model: ModelChoice | None, narrator: Narrator, usage: Usage) -> Cost | None:
+    """Price each round by the model that played it."""
+    if narrator.metered:
+        return find_total((served or model, taken) for served, taken in narrator.metered)
+    return find_cost(model, usage)

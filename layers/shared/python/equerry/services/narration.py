@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from equerry.channel.events import Step, Token, ToolEnd, ToolStart
+from equerry.channel.events import Restart, Step, Token, ToolEnd, ToolStart
 from equerry.channel.publisher import Publisher
-from equerry.domain.citations import CitationFilter
+from equerry.domain.citations import CitationFilter, FilterMark
 from equerry.domain.redaction import redact_arguments, redact_value
 from equerry.domain.steps import ToolStep, derive_step_text
 from equerry.engine.loop_events import (
     LoopEvent,
     RoundFinished,
+    RoundRestarted,
     RoundStarted,
     TextProduced,
     ToolFinished,
@@ -20,7 +21,10 @@ from equerry.engine.loop_events import (
     ToolStarted,
 )
 from equerry.engine.messages import ToolCallBlock
+from equerry.engine.model import ModelChoice
 from equerry.kernel.identifiers import ProjectId, ToolCallId
+from equerry.kernel.kinds import value
+from equerry.kernel.usage import Usage
 from equerry.services.telemetry import describe_tool
 
 logger = logging.getLogger(__name__)
@@ -34,6 +38,16 @@ def _mark_nothing(_project_ids: tuple[ProjectId, ...]) -> None:
     """What is marked where nothing belongs to a project."""
 
 
+@value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """How things stood when a round began."""
+
+    text: str
+    first_text_at: datetime | None
+    citations: FilterMark
+
+
 @dataclass(slots=True, kw_only=True)
 class Narrator:
     """The consumer of one run's loop.
@@ -45,7 +59,9 @@ class Narrator:
         text: the answer as readers saw it.
         first_text_at: when readers were sent the first of it.
         rounds: with the model so far, for the run's record.
+        metered: what the rounds took that came to an end, and which model that was if not the one wanted.
         project_ids: whose content the run was given so far.
+        served_by: the model of the last round, if not the one wanted.
     """
 
     publisher: Publisher
@@ -56,13 +72,18 @@ class Narrator:
     text: str = ""
     first_text_at: datetime | None = None
     rounds: list[dict[str, object]] = field(default_factory=list)
+    metered: list[tuple[ModelChoice | None, Usage]] = field(default_factory=list)
     project_ids: tuple[ProjectId, ...] = ()
+    served_by: ModelChoice | None = None
+    _opening: _Opening | None = None
     _steps: dict[ToolCallId, ToolStep] = field(default_factory=dict)
 
     def __call__(self, event: LoopEvent, /) -> None:
         match event:
             case RoundStarted(number):
                 self._start_round(number)
+            case RoundRestarted():
+                self._restart_round(event)
             case RoundFinished():
                 self._finish_round(event)
             case TextProduced(text):
@@ -97,14 +118,34 @@ class Narrator:
             self.on_first_round()
         self.rounds.append({"number": number, "startedAt": self._now().isoformat()})
         self.publisher.publish(Step(stage="answering", label="Thinking"))
+        self._opening = _Opening(
+            text=self.text, first_text_at=self.first_text_at, citations=self.citations.mark()
+        )
+
+    def _restart_round(self, event: RoundRestarted) -> None:
+        """Take back what this round has shown, and say so."""
+        opening = self._opening
+        if opening is None:
+            raise ValueError(f"round {event.number} begins anew and had not begun")
+        discarded = len(self.text) - len(opening.text)
+        self.served_by = event.model
+        self.text, self.first_text_at = opening.text, opening.first_text_at
+        self.citations.return_to(opening.citations)
+        earlier = self.rounds[-1].get("restarts")
+        told = {"reason": event.reason, "discardedCharacters": discarded, **_describe(event.model)}
+        self.rounds[-1]["restarts"] = [*(earlier if isinstance(earlier, list) else []), told]
+        self.publisher.publish(Restart(text=self.text))
+        self.publisher.publish(Step(stage="answering", label="Starting this part again"))
 
     def _finish_round(self, event: RoundFinished) -> None:
         ended: dict[str, object] = {"endedAt": self._now().isoformat(), "stop": event.stop}
         if event.usage is not None:
             ended["inputTokens"] = event.usage.input_tokens
             ended["outputTokens"] = event.usage.output_tokens
+            self.metered.append((event.model, event.usage))
+        self.served_by = event.model
         if event.model is not None:
-            ended |= {"provider": event.model.provider, "model": event.model.model}
+            ended |= _describe(event.model)
         self.rounds[-1] |= ended
 
     def _show(self, text: str) -> None:
@@ -161,6 +202,10 @@ class Narrator:
 
     def _now(self) -> datetime:
         return self.publisher.clock.now()
+
+
+def _describe(model: ModelChoice) -> dict[str, object]:
+    return {"provider": model.provider, "model": model.model}
 
 
 def _clean(data: Mapping[str, object]) -> Mapping[str, object]:

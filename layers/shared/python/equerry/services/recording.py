@@ -21,10 +21,15 @@ VOLUME_WINDOW = timedelta(hours=24)
 
 
 def describe_outcome(narrator: Narrator, model: ModelChoice | None) -> Mapping[str, object]:
-    """Return the rounds, each with the model that ran it, and what verification made of the citations."""
+    """Return the rounds, each with the model that ran it, and what verification made of the citations.
+
+    The model that was wanted is named where another one played a round.
+    """
     citations = narrator.citations
     served = {"provider": model.provider, "model": model.model} if model else {}
+    stood_in = any(played is not None and played != model for played, _ in narrator.metered)
     return {
+        **({"wanted": served} if stood_in else {}),
         "rounds": [served | played for played in narrator.rounds],
         "verification": {
             "citationsVerified": len(citations.refs),

@@ -201,7 +201,11 @@ class RecoveryService:
         """Return what the log holds of the answer, without citation markers, and its last seq."""
         text, marker = "", Marker(run_id)
         while page := self.log.read(marker, limit=_PAGE):
-            text += "".join(str(e.payload["delta"]) for e in page if e.type == "token")
+            for envelope in page:
+                if envelope.type == "restart":
+                    text = str(envelope.payload.get("text", ""))
+                elif envelope.type == "token":
+                    text += str(envelope.payload["delta"])
             marker = Marker(run_id, page[-1].seq)
         return strip_markers(text).strip(), marker.seq
 

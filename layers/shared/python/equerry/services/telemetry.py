@@ -15,7 +15,7 @@ Attributes = dict[str, object]
 
 
 def describe_run(run: Run, end: RunEnd, model: ModelChoice | None) -> Attributes:
-    """Return the fields of a run that ended; `model` is None where none was needed."""
+    """Return the fields of a run that ended; `model`, the one wanted, is None where none was needed."""
     return {
         "run_id": run.run_id,
         "stop_reason": end.stop_reason,
@@ -23,6 +23,7 @@ def describe_run(run: Run, end: RunEnd, model: ModelChoice | None) -> Attributes
         "gen_ai.agent.name": run.profile,
         "gen_ai.conversation.id": run.conversation_id,
         **_describe_model(model),
+        **_describe_server(end.model or model),
         **_describe_usage(end.usage),
         **_describe_error(end.error_code),
     }
@@ -74,6 +75,13 @@ def _describe_model(model: ModelChoice | None) -> Attributes:
     if model is None:
         return {}
     return {"gen_ai.provider.name": model.provider, "gen_ai.request.model": model.model}
+
+
+def _describe_server(model: ModelChoice | None) -> Attributes:
+    """Who really answered, and so whose bill it is."""
+    if model is None:
+        return {}
+    return {"gen_ai.provider.name": model.provider, "gen_ai.response.model": model.model}
 
 
 def _describe_usage(usage: Usage) -> Attributes:

@@ -50,7 +50,8 @@ ON CONFLICT (run_id) DO UPDATE
 _END_RUN = """
 UPDATE assistant_runs
 SET status = 'ended', stop_reason = %s, error_code = %s, error_message = %s, usage = %s::jsonb, last_seq = %s,
-    citations_removed = %s, passages_retrieved = %s, ended_at = %s
+    citations_removed = %s, passages_retrieved = %s, ended_at = %s,
+    model_provider = coalesce(%s, model_provider), model_name = coalesce(%s, model_name)
 WHERE run_id = %s
 """
 # A run that no worker ever took has a record as well; one that a worker began keeps what it began with.
@@ -229,6 +230,7 @@ def _update_run(rows: "Rows", run: Run, end: RunEnd) -> None:
             end.citations_removed,
             list(end.passages_retrieved),
             end.ended_at,
+            *_served_by(end.model),
             as_uuid(run.run_id, name="run"),
         ),
     )
