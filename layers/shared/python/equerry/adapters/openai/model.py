@@ -9,7 +9,7 @@ import openai
 
 from equerry.adapters.openai.events import ResponseReader
 from equerry.adapters.openai.failures import read_status_error
-from equerry.adapters.openai.request import PROVIDER, Json, derive_strict, encode_request
+from equerry.adapters.openai.request import PROVIDER, Json, find_strict, encode_request
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.http import (
@@ -41,7 +41,7 @@ class OpenAiWire:
 
     def encode(self, request: ModelRequest) -> Json:
         """See Wire."""
-        strict = derive_strict(request)
+        strict = find_strict(request)
         return {"body": encode_request(request, model=self._model, strict=strict), _STRICT: strict}
 
     def play(self, body: Json, attempt: Attempt) -> ModelStream:

@@ -66,7 +66,7 @@ def _derive_cache_key(body: Json) -> str:
     return hashlib.sha256(prefix.encode()).hexdigest()[:32]
 
 
-def derive_strict(request: ModelRequest) -> StrictForm | None:
+def find_strict(request: ModelRequest) -> StrictForm | None:
     """Return the forced tool in the strict subset; None where nothing is forced, or it cannot be said so."""
     forced = next((tool for tool in request.tools if tool.name == request.forced_tool), None)
     return None if forced is None else compile_strict(forced)
