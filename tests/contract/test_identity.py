@@ -11,14 +11,14 @@ from equerry.domain.principal import Principal, Scope, ServiceCaller
 from equerry.kernel.errors import Refused, Unauthenticated, Unavailable
 from equerry.kernel.identifiers import OrganisationId, ProjectId, UserId
 from equerry.ports.identity import IdentityPort
-from equerry.surfaces.http.authentication import (
-    FORWARDED_USER,
-    ActorAbsent,
-    ActorRefused,
-    ActorVerified,
+from equerry.services.forwarding import (
+    ForwardedAbsent,
+    ForwardedRefused,
     ForwardedUser,
+    ForwardedVerified,
     verify_forwarded_user,
 )
+from equerry.surfaces.http.authentication import FORWARDED_USER, read_forwarded_user
 
 from tests.contract.issuer import Issuer, serve_issuer
 from tests.fakes.clock import NOON, FixedClock
@@ -189,17 +189,17 @@ def test_a_forwarded_user_is_verified_absent_or_refused_and_each_is_told_apart(
     identities: Identities,
 ) -> None:
     def forward(token: str) -> ForwardedUser:
-        return verify_forwarded_user({FORWARDED_USER: token}, identities.port)
+        return verify_forwarded_user(read_forwarded_user({FORWARDED_USER: token}), identities.port)
 
-    assert verify_forwarded_user({}, identities.port) == ActorAbsent()
-    assert forward(identities.token_for(ANN)) == ActorVerified(ANN)
-    assert forward(identities.service_token()) == ActorRefused("user_required")
-    assert forward(identities.token_without_organisation()) == ActorRefused("organisation_required")
+    assert verify_forwarded_user(read_forwarded_user({}), identities.port) == ForwardedAbsent()
+    assert forward(identities.token_for(ANN)) == ForwardedVerified(ANN)
+    assert forward(identities.service_token()) == ForwardedRefused("user_required")
+    assert forward(identities.token_without_organisation()) == ForwardedRefused("organisation_required")
     for forged in ("", "junk", "a.b.c", f"Bearer {identities.token_for(ANN)}"):
-        assert forward(forged) == ActorRefused("unauthenticated"), forged
+        assert forward(forged) == ForwardedRefused("unauthenticated"), forged
     expired = identities.token_for(BOB)
     identities.clock.advance(15 * 60 + 30)
-    assert forward(expired) == ActorRefused("unauthenticated")
+    assert forward(expired) == ForwardedRefused("unauthenticated")
 
 
 def test_a_forwarded_user_that_nobody_can_verify_is_neither_absent_nor_refused(
@@ -209,7 +209,7 @@ def test_a_forwarded_user_that_nobody_can_verify_is_neither_absent_nor_refused(
     identities.lose_issuer()
 
     with pytest.raises(Unavailable):
-        verify_forwarded_user({FORWARDED_USER: token}, identities.port)
+        verify_forwarded_user(read_forwarded_user({FORWARDED_USER: token}), identities.port)
 
 
 def test_without_the_issuers_keys_nobody_can_be_verified(identities: Identities) -> None:

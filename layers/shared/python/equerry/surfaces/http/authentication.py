@@ -1,13 +1,9 @@
 """Who sends a request, and for whom."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from equerry.domain.principal import Principal
-from equerry.kernel.errors import Refused, Unauthenticated
-from equerry.kernel.kinds import result
-from equerry.ports.identity import IdentityPort
+from equerry.kernel.errors import Unauthenticated
 
 FORWARDED_USER: Final = "x-forwarded-user"
 """Holds the token of the person for whom a service calls."""
@@ -25,41 +21,7 @@ def read_bearer(headers: Mapping[str, str]) -> str:
     return token.strip()
 
 
-@result
-@dataclass(frozen=True, slots=True)
-class ForwardedAbsent:
-    """The service names no person: answer `actor_required` where one is needed."""
-
-
-@result
-@dataclass(frozen=True, slots=True)
-class ForwardedVerified:
-    """The service calls for this person."""
-
-    principal: Principal
-
-
-@result
-@dataclass(frozen=True, slots=True)
-class ForwardedRefused:
-    """What the service forwards is no person's valid token: refuse the call, whatever it is for."""
-
-    code: str
-
-
-ForwardedUser = ForwardedAbsent | ForwardedVerified | ForwardedRefused
-
-
-def verify_forwarded_user(headers: Mapping[str, str], identity: IdentityPort) -> ForwardedUser:
-    """Verify the token of the header `x-forwarded-user` as any other; names in `headers` are in lower case.
-
-    Raises:
-        Unavailable: the issuer's keys cannot be had, so nobody knows.
-    """
+def read_forwarded_user(headers: Mapping[str, str]) -> str | None:
+    """Return the token of the person for whom a service calls; None where it names nobody."""
     token = headers.get(FORWARDED_USER)
-    if token is None:
-        return ForwardedAbsent()
-    try:
-        return ForwardedVerified(identity.verify(token.strip()))
-    except (Unauthenticated, Refused) as refusal:
-        return ForwardedRefused(refusal.code)
+    return None if token is None else token.strip()
