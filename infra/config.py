@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ModelProvider = Literal["extractive", "bedrock", "anthropic", "openai", "fixture"]
+ModelProvider = Literal["extractive", "bedrock", "anthropic", "openai", "google", "fixture"]
 Architecture = Literal["arm64", "x86_64"]
 
 
@@ -112,6 +112,26 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredCompletionConfig:
+    """Both functions that complete for other services; a concurrency of None is unreserved.
+
+    Attributes:
+        enabled: what their switch says at first, and only then.
+        document_hosts: buckets whose documents callers may name, besides the stage's own.
+        profiles: by name, as `equerry.domain.completion_profiles` reads them.
+    """
+
+    enabled: bool
+    memory_mib: int
+    timeout_s: int
+    deadline_ms: int
+    max_output_tokens: int
+    reserved_concurrency: int | None
+    document_hosts: tuple[str, ...]
+    profiles: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
     """Bounds on time, concurrency and rate; a concurrency of None is unreserved."""
 
@@ -201,6 +221,7 @@ class StageConfig:
     billing: BillingConfig | None
     directory: DirectoryConfig
     model: ModelConfig
+    structured_completion: StructuredCompletionConfig
     limits: LimitsConfig
     retention: RetentionConfig
     identity: IdentityConfig

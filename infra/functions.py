@@ -53,6 +53,8 @@ class Platform:
 class PythonFunction(Construct):
     """One handler under functions/, on the stage's runtime.
 
+    With `wrapper` its folder's script of that name starts it; with `beside` it has that function's role.
+
     What calls it calls `live`, an alias of the version that was deployed last; older versions stay, so that a
     release is taken back by moving the alias.
     """
@@ -70,10 +72,13 @@ class PythonFunction(Construct):
         extra_layers: Sequence[lambda_.ILayerVersion] = (),
         reserved_concurrency: int | None = None,
         reaches_database: bool = True,
+        wrapper: str | None = None,
+        beside: "PythonFunction | None" = None,
     ) -> None:
         super().__init__(scope, id)
         self.log_group = expiring_log_group(self, "Logs", key=platform.key, config=platform.config)
         placement = platform.placement if reaches_database else None
+        self.role: iam.Role = self._role(placement, beside)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -82,14 +87,14 @@ class PythonFunction(Construct):
             runtime=runtime_of(platform.config),
             architecture=architecture_of(platform.config),
             layers=[*platform.layers.base, *extra_layers],
-            environment=settings.to_env(),
+            environment={**settings.to_env(), **_started_by(wrapper)},
             memory_size=memory_mib,
             timeout=Duration.seconds(timeout_s),
             reserved_concurrent_executions=reserved_concurrency,
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=self.log_group,
-            role=self._role(placement),
+            role=self.role,
             vpc=placement.vpc if placement else None,
             vpc_subnets=placement.subnets if placement else None,
             security_groups=[placement.security_group] if placement else None,
@@ -112,8 +117,9 @@ class PythonFunction(Construct):
         """The alias by which everything calls this function."""
         return self.function.add_alias(LIVE)
 
-    def _role(self, placement: Placement | None) -> iam.Role:
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    def _role(self, placement: Placement | None, beside: "PythonFunction | None") -> iam.Role:
+        served = iam.ServicePrincipal("lambda.amazonaws.com")
+        role = beside.role if beside else iam.Role(self, "Role", assumed_by=served)
         role.add_to_policy(
             iam.PolicyStatement(
                 actions=["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -123,6 +129,10 @@ class PythonFunction(Construct):
         if placement:
             role.add_to_policy(iam.PolicyStatement(actions=list(_NETWORK_INTERFACES), resources=["*"]))
         return role
+
+
+def _started_by(wrapper: str | None) -> dict[str, str]:
+    return {"AWS_LAMBDA_EXEC_WRAPPER": f"/var/task/{wrapper}"} if wrapper else {}
 
 
 def _code(folder: str) -> lambda_.Code:

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from infra import config
 from infra.loading_alarms import load_alarms
+from infra.loading_completions import load_completions
 from infra.loading_life import load_identity, load_retention
 from infra.loading_models import load_model
 from infra.loading_turns import check_wall_time, load_turn_limits
@@ -68,6 +69,7 @@ def parse(table: Mapping[str, Any], *, source: str) -> config.StageConfig:
         billing=_billing(root.table("billing")),
         directory=_directory(root.table("directory"), local=local),
         model=load_model(root.table("model"), local=local),
+        structured_completion=load_completions(root.table("structured_completion")),
         limits=_limits(root.table("limits"), production=production),
         retention=load_retention(root.table("retention")),
         identity=load_identity(root.table("identity"), local=local is not None),

@@ -30,6 +30,10 @@ class Reader:
         """Whether the table holds `name`."""
         return name in self._table
 
+    def names(self) -> tuple[str, ...]:
+        """What the table holds, in its order."""
+        return tuple(self._table)
+
     def refuse(self, name: str, complaint: str) -> None:
         """Record a problem with one entry."""
         self.problems.append(f"{self._path}{name}: {complaint}")

@@ -90,7 +90,12 @@ class EquerryStack(Stack):
         )
         migrator.before(turns, indexer, retention)
         completion = StructuredCompletion(
-            self, "StructuredCompletion", platform=platform, switches=turns.switches, models=at.models
+            self,
+            "StructuredCompletion",
+            platform=platform,
+            switches=turns.switches,
+            models=at.models,
+            documents=at.uploads.bucket,
         )
         functions = {
             "Http": turns.http,
@@ -99,7 +104,8 @@ class EquerryStack(Stack):
             "Reaper": turns.reaper,
             "Indexer": indexer.function,
             "Retention": retention.function,
-            "StructuredCompletion": completion.function,
+            "StructuredCompletion": completion.waited.function,
+            "StructuredCompletionStream": completion.streamed.function,
             "Migrator": migrator.function,
         }
         alarms = self._watch(at, functions)
@@ -108,7 +114,6 @@ class EquerryStack(Stack):
             "WebSocketUrl": at.sockets.url,
             "UploadsBucketName": at.uploads.bucket.bucket_name,
             "TurnQueueUrl": at.queue.queue.queue_url,
-            "StructuredCompletionArn": completion.alias.function_arn,
         }
         Parameters(self, "Parameters", config=self._config, published=_kebab(published))
         self._output(
@@ -121,6 +126,7 @@ class EquerryStack(Stack):
             IndexerFunctionName=indexer.function.function_name,
             RetentionFunctionName=retention.function.function_name,
             RuntimeSecretArn=at.database.runtime.arn,
+            **completion.outputs(),
             AlarmTopicArn=alarms.topic.topic_arn,
         )
         if self._config.site:

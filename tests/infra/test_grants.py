@@ -29,7 +29,8 @@ CONSUME = {
 LEASES = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
 SECRET = "secretsmanager:GetSecretValue"
 PUBLISH = "execute-api:ManageConnections"
-READERS_OF_SWITCHES = {"turn.http.handle", "worker.handler.handle", "structured_completion.handler.handle"}
+COMPLETIONS = {"structured_completion.handler.handle", "structured_completion.streaming.handle"}
+READERS_OF_SWITCHES = {"turn.http.handle", "worker.handler.handle", *COMPLETIONS}
 ALLOWED = {
     "turn.http.handle": {
         *LEASES,
@@ -76,7 +77,7 @@ ALLOWED = {
         "s3:PutObject",
         SECRET,
     },
-    "structured_completion.handler.handle": {"ssm:GetParameter", "ssm:GetParameters"},
+    **{handler: {"ssm:GetParameter", "ssm:GetParameters"} for handler in COMPLETIONS},
     "migrator.custom_resource.handle": {SECRET},
 }
 
@@ -160,7 +161,9 @@ def test_those_that_read_switches_read_them_alone_and_in_a_batch_and_nothing_els
             if "ssm:GetParameter" in as_list(statement["Action"]):
                 readers.add(handler)
                 assert "ssm:GetParameters" in as_list(statement["Action"])
-                assert all("AssistantSwitch" in str(one) for one in as_list(statement["Resource"]))
+                for one in map(str, as_list(statement["Resource"])):
+                    own = handler in COMPLETIONS and "StructuredCompletionEnabled" in one
+                    assert own or "AssistantSwitch" in one
 
     assert readers == READERS_OF_SWITCHES
 
@@ -176,6 +179,7 @@ def test_a_function_may_read_each_parameter_that_its_variables_lead_to(
         name
         for name, parameter in declared.items()
         if variables.get("ASSISTANT_ENABLED_SSM_PARAMETER") == {"Ref": name}
+        or variables.get("STRUCTURED_COMPLETIONS_ENABLED_SSM_PARAMETER") == {"Ref": name}
         or variables.get("TURN_LIMITS_SSM_PARAMETER") == {"Ref": name}
         or parameter["Name"].startswith(variables["ASSISTANT_OFF_SSM_PREFIX"] + "/")
     }
@@ -187,6 +191,6 @@ def test_a_function_may_read_each_parameter_that_its_variables_lead_to(
         if f"'{name}'" in str(statement["Resource"])
     }
 
-    of_turns = 0 if handler.startswith("structured_completion") else 2
-    assert len(led_to) == of_turns + len(LEVELS)
+    beside_levels = 1 if handler in COMPLETIONS else 2  # a switch of their own, and no limits
+    assert len(led_to) == beside_levels + len(LEVELS)
     assert allowed == led_to

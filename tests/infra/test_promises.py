@@ -187,7 +187,11 @@ def test_every_function_on_the_database_waits_for_the_migrations(stage: Synthesi
         and applied not in as_list(resource.get("DependsOn", []))
     }
 
-    assert early == {"migrator.custom_resource.handle", "structured_completion.handler.handle"}
+    assert early == {
+        "migrator.custom_resource.handle",
+        "structured_completion.handler.handle",
+        "structured_completion.streaming.handle",
+    }
 
 
 @pytest.mark.req("F-ARCH-08")
@@ -220,5 +224,10 @@ def test_outputs_name_what_a_product_connects_to(stage: SynthesisedStage) -> Non
     assert set(stage.template["Outputs"]) >= {
         *("HttpApiUrl", "HttpApiId", "WebSocketUrl", "WebSocketApiId", "WebSocketStage"),
         *("UploadsBucketName", "TurnQueueUrl", "TurnDeadLetterQueueUrl", "WorkerFunctionName"),
-        *("IndexerFunctionName", "StructuredCompletionArn", "RuntimeSecretArn"),
+        *(
+            "IndexerFunctionName",
+            "StructuredCompletionArn",
+            "StructuredCompletionStreamArn",
+            "RuntimeSecretArn",
+        ),
     }
