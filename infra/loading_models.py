@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from equerry.domain.routing import PURPOSES
-from equerry.runtime.models import LIVE
+from equerry.runtime.models import KEYED, LIVE
 
 from infra import config
 from infra.reading import Reader
@@ -13,14 +13,11 @@ _HTTPS = r"https://[^\s]+"
 _ANY_HTTP = r"https?://[^\s]+"
 _PAIR = r"extractive|[a-z-]+/[^,\s]+"
 _SECRET = r"arn:aws[a-z-]*:secretsmanager:.+"
-_KEYED = ("anthropic", "openai")
 
 
 def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.ModelConfig:
     """Read `[model]`."""
-    provider = table.choice(
-        "provider", ("extractive", "bedrock", "anthropic", "openai", "fixture"), default="extractive"
-    )
+    provider = table.choice("provider", ("extractive", *LIVE, "fixture"), default="extractive")
     if provider == "fixture" and not local:
         table.refuse(
             "provider",
@@ -39,12 +36,12 @@ def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.Mod
         reasoning=_by_name(
             table, "reasoning", PURPOSES, pattern="low|medium|high", meaning="low, medium or high"
         ),
-        secrets=_by_name(table, "secrets", _KEYED, pattern=_SECRET, meaning="a Secrets Manager ARN"),
+        secrets=_by_name(table, "secrets", KEYED, pattern=_SECRET, meaning="a Secrets Manager ARN"),
         base_urls=_by_name(table, "base_urls", LIVE, pattern=address, meaning="an https address"),
         guardrail=table.text("guardrail", pattern=r"[^,\s]+:[^,:\s]+", meaning="id:version", default=None),
     )
     needed = {"id": found.id} if provider in LIVE else {}
-    if provider in _KEYED:
+    if provider in KEYED:
         needed["secret_arn"] = found.secret_arn
     for name, entry in needed.items():
         if entry is None:

@@ -77,7 +77,7 @@ def test_the_local_stage_is_the_default() -> None:
         (
             "production",
             {"model__provider": "gpt"},
-            "must be one of extractive, bedrock, anthropic, openai, fixture, got 'gpt'",
+            "must be one of extractive, bedrock, anthropic, openai, google, fixture, got 'gpt'",
         ),
         ("production", {"model__provider": "fixture"}, "is for the local stage only"),
         ("production", {"model__provider": "anthropic"}, "model.secret_arn: is missing"),

@@ -54,12 +54,14 @@ BRISK = RetryPolicy(attempts=2, first_wait_s=0.01, least_useful_s=0.1)
 class Subject:
     """An adapter under test.
 
-    `play` sets the provider's next acts; `was_closed` tells whether it saw the stream end early.
+    `play` sets the provider's next acts; `was_closed` tells whether it saw the stream end early; `in_pieces`
+    whether its words come as they are written.
     """
 
     model: ModelPort
     play: Callable[..., None]
     was_closed: Callable[[], bool]
+    in_pieces: bool = True
 
 
 class RealClock:

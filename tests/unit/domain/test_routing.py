@@ -7,11 +7,13 @@ from equerry.domain.routing import (
     ENVIRONMENT,
     EXTRACTIVE,
     FIXTURE,
+    PARAMETER,
     ModelTable,
     Stated,
     parse_pairs,
     read_stated,
 )
+from equerry.domain.routing import TABLE as PURPOSE_TABLE
 from equerry.engine.model import ModelChoice
 
 CLAUDE = ModelChoice(provider="anthropic", model="claude-1")
@@ -79,7 +81,19 @@ def test_chat_takes_a_command_line_from_the_environment_alone() -> None:
     table = ModelTable(allowed=(codex,))
 
     assert table.resolve((CONVERSATION_ENVIRONMENT, said("codex"))).choice == codex
-    assert table.resolve((CONVERSATION_PARAMETER, said("codex"))).choice == EXTRACTIVE
+    for source in (CONVERSATION_PARAMETER, PARAMETER, ENVIRONMENT, PURPOSE_TABLE):
+        resolved = table.resolve((source, said("codex")))
+        assert resolved.choice == EXTRACTIVE
+        assert resolved.refused == (
+            f"{source}: codex/codex-1, which only the conversation environment may choose",
+        )
+
+
+def test_a_command_line_stands_in_for_nobody() -> None:
+    codex = ModelChoice(provider="codex", model="codex-1")
+    table = ModelTable(allowed=(codex, NOVA), fallbacks=(codex, NOVA))
+
+    assert table.route(CLAUDE, "conversational").arms == (CLAUDE, NOVA)
 
 
 def test_a_model_alone_is_of_the_provider_that_is_chosen_otherwise() -> None:

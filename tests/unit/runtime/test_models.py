@@ -2,18 +2,24 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from equerry.adapters.aws.clients import AwsClients
 from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
-from equerry.runtime.models import build_model
+from equerry.engine.model import ModelChoice
+from equerry.ports.model import ModelUnusable
+from equerry.runtime.clock import SystemClock
+from equerry.runtime.models import build_adapter, build_model
 from equerry.runtime.settings import StructuredCompletionSettings
 
 from tests.contract.models.clock import ScriptedClock
 from tests.contract.models.requests import ask, collect
+from tests.strict import google_events, google_server
 from tests.strict.anthropic_events import message, text
 from tests.strict.anthropic_server import KEY, serve_anthropic
+from tests.strict.google_server import serve_google
 
 IMPORTED = """
 import os
@@ -60,6 +66,7 @@ def build(clients: Any = None, **settings: str | None) -> Any:
         ("anthropic", "anthropic httpx2"),
         ("openai", "httpx2 openai"),
         ("bedrock", "equerry.adapters.bedrock"),
+        ("google", "httpx2"),
     ],
 )
 def test_the_sdk_of_a_provider_not_chosen_is_never_imported(provider: str, imported: str) -> None:
@@ -95,6 +102,38 @@ def test_the_key_is_read_from_its_secret_in_either_form(secret: str) -> None:
 
     assert (model.choice.provider, model.choice.model) == ("anthropic", "m")
     assert server.headers_seen[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_gemini_model_is_found_with_its_secret_and_its_address() -> None:
+    with serve_google() as server:
+        server.play(google_events.answer(google_events.text("So.")))
+        model = build(
+            Secrets(google_server.KEY),
+            model_provider="google",
+            model_id=google_server.MODEL,
+            model_secret_arn="arn:key",
+            model_base_url=server.url,
+        )
+        collect(model, ask())
+
+    assert (model.choice.provider, model.choice.model) == ("google", google_server.MODEL)
+
+
+@pytest.mark.req("A-CHAT-04")
+def test_the_local_command_line_is_no_models_for_everything() -> None:
+    with pytest.raises(ValueError, match="MODEL_PROVIDER must be"):
+        build(model_provider="codex", model_id="m")
+
+
+def test_the_local_command_line_is_found_by_its_address(tmp_path: Path) -> None:
+    settings = StructuredCompletionSettings(equerry_stage="test", model_base_urls=f"codex={tmp_path}/codex")
+    choice = ModelChoice(provider="codex", model="m")
+
+    model = build_adapter(choice, settings, AwsClients(), SystemClock())
+
+    assert model.choice == choice
+    with pytest.raises(ModelUnusable):
+        collect(model, ask())
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,10 @@ CONVERSATION_ENVIRONMENT, CONVERSATION_PARAMETER = "conversation environment", "
 TABLE = "table"
 """Where a choice can come from: what the function was started with, what an operator changed since, for all
 purposes or for conversations alone; and the table of purposes."""
-ONLY_DIRECT = {PARAMETER: frozenset({"fixture"}), CONVERSATION_PARAMETER: frozenset({"fixture", "codex"})}
+ONLY_DIRECT = {PARAMETER: frozenset({"fixture"}), CONVERSATION_PARAMETER: frozenset({"fixture"})}
 """Providers that a source may not choose, because they belong to one machine."""
+DESK = "codex"
+"""Runs as the person at a machine, so only what that machine says of its conversations may choose it."""
 RETIRED = frozenset({"claude-code"})
 _UNSAID = frozenset({"", "-", "unset"})
 
@@ -109,7 +111,8 @@ class ModelTable:
 
     def route(self, wanted: ModelChoice, purpose: Purpose) -> Route:
         """Return the way of one purpose, from the model that is wanted for it."""
-        standing_in = (arm for arm in self.fallbacks if arm != wanted and self.is_allowed(arm))
+        others = (arm for arm in self.fallbacks if arm != wanted and arm.provider != DESK)
+        standing_in = (arm for arm in others if self.is_allowed(arm))
         return Route(arms=(wanted, *standing_in), reasoning=self.reasoning.get(purpose))
 
     def _complete(self, stated: Stated, later: Iterable[Stated]) -> ModelChoice | None:
@@ -132,6 +135,8 @@ class ModelTable:
             return "which names no model"
         if choice.provider in RETIRED:
             return "which is retired"
+        if choice.provider == DESK and name != CONVERSATION_ENVIRONMENT:
+            return f"which only the {CONVERSATION_ENVIRONMENT} may choose"
         if choice.provider in ONLY_DIRECT.get(name, ()):
             return "which only the environment may choose"
         if choice.provider == FIXTURE.provider:

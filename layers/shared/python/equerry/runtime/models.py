@@ -22,9 +22,10 @@ from equerry.ports.model import ModelPort, ModelUnusable
 if TYPE_CHECKING:
     from equerry.adapters.aws.clients import AwsClients
 
-LIVE = ("bedrock", "anthropic", "openai")
+LIVE = ("bedrock", "anthropic", "openai", "google")
 """Providers with a model behind a network."""
-_KEYED = frozenset({"anthropic", "openai"})
+KEYED = ("anthropic", "openai", "google")
+"""Those of them that want a key."""
 _LEVELS: Mapping[str, ReasoningLevel] = {"low": "low", "medium": "medium", "high": "high"}
 
 
@@ -78,7 +79,7 @@ def require_settings(settings: ModelSettings) -> None:
         raise ValueError(f"MODEL_PROVIDER must be one of {known}, got {provider!r}")
     if not settings.model_id:
         raise ValueError(f"MODEL_ID must name the model when MODEL_PROVIDER is {provider!r}")
-    if provider in _KEYED and not settings.model_secret_arn:
+    if provider in KEYED and not settings.model_secret_arn:
         raise ValueError(f"MODEL_SECRET_ARN must name the key's secret when MODEL_PROVIDER is {provider!r}")
 
 
@@ -135,6 +136,10 @@ def build_adapter(
             return _build_anthropic(choice, settings, clients, clock)
         case "openai":
             return _build_openai(choice, settings, clients, clock)
+        case "google":
+            return _build_google(choice, settings, clients, clock)
+        case "codex":
+            return _build_codex(choice, settings, clock)
         case unknown:
             raise ModelUnusable(f"no adapter speaks to the provider {unknown!r}")
 
@@ -190,6 +195,32 @@ def _build_openai(
         model=choice.model,
         api_key=_fetch_key(choice.provider, settings, clients, clock),
         base_url=_find_address(choice.provider, settings),
+        clock=clock,
+        jitter=random.random,
+    )
+
+
+def _build_google(
+    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
+) -> ModelPort:
+    from equerry.adapters.google.model import connect_google
+
+    return connect_google(
+        model=choice.model,
+        api_key=_fetch_key(choice.provider, settings, clients, clock),
+        base_url=_find_address(choice.provider, settings),
+        clock=clock,
+        jitter=random.random,
+    )
+
+
+def _build_codex(choice: ModelChoice, settings: ModelSettings, clock: Clock) -> ModelPort:
+    from equerry.adapters.codex.model import connect_codex
+
+    # Its address is a command on this machine.
+    return connect_codex(
+        model=choice.model,
+        executable=_find_address(choice.provider, settings),
         clock=clock,
         jitter=random.random,
     )

@@ -1,0 +1,12 @@
+"""What this adapter speaks of its provider's wire."""
+
+from equerry.adapters.rounds.abilities import Abilities
+
+ABILITIES = Abilities(
+    images=True,
+    documents=False,
+    caching="marks",
+    reasoning=True,
+    forced_tool="call",
+    streamed=True,
+)
