@@ -376,3 +376,25 @@ def test_closing_a_round_closes_the_model_s() -> None:
     stream.close()  # type: ignore[attr-defined]  # a generator
 
     assert house.models[MAIN].abandoned == 1
+
+
+@pytest.mark.req("F-DEGR-03")
+def test_who_would_stand_in_is_known_before_a_turn_as_long_as_the_wanted_one_is_left_alone() -> None:
+    house = House({MAIN: [fail(DOWN)], SPARE: [ANSWER]})
+    before = house.gateway.find_stand_in("conversational")
+    for _ in range(3):
+        house.play()
+    during = house.gateway.find_stand_in("conversational")
+    house.clock.sleep(16)
+
+    assert (before, during) == (None, SPARE)
+    assert house.gateway.find_stand_in("conversational") is None
+
+
+def test_nobody_stands_in_where_all_are_left_alone() -> None:
+    house = House({MAIN: [fail(DOWN)]}, arms=(MAIN,))
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable):
+            house.play()
+
+    assert house.gateway.find_stand_in("conversational") is None

@@ -21,6 +21,7 @@ from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Principal, Scope
 from equerry.domain.profiles import Profile
 from equerry.domain.tenancy import Tenancy
+from equerry.engine.model import ModelChoice
 from equerry.engine.tool import Tool
 from equerry.kernel.identifiers import ConnectionId, ConversationId, OrganisationId, RunId, UserId
 from equerry.services.admission import AdmissionService
@@ -134,6 +135,7 @@ class World:
 
     script: Script = field(default_factory=lambda: replay([say("Hello ", "there.")]))
     build_tools: BuildTools = _no_tools
+    stand_in: ModelChoice | None = None
     clock: FixedClock = field(default_factory=FixedClock)
     store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
     leases: MemoryLeaseAdapter = field(default_factory=MemoryLeaseAdapter)
@@ -286,6 +288,7 @@ class World:
             limits=self.limits,
             clock=self.clock,
             keep_time=self.keep_time,
+            find_stand_in=lambda: self.stand_in,
         )
         return RunService(
             runs=runs,

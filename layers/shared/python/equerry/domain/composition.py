@@ -25,17 +25,27 @@ Switched off for the moment, though you usually have it: {names}. Do without; wh
 that a part of you is unavailable right now."""
 
 
-def compose_prompt(profile: Profile, *, retrieves: bool, nonce: str, degraded: Sequence[str] = ()) -> Prompt:
+_STANDS_IN = """\
+You stand in for the model that usually answers here, which is unavailable just now. Answer as well as
+you can; where an answer suffers, say that the usual assistant is unavailable right now."""
+
+
+def compose_prompt(
+    profile: Profile, *, retrieves: bool, nonce: str, degraded: Sequence[str] = (), stands_in: bool = False
+) -> Prompt:
     """Return the instructions.
 
     Args:
         retrieves: whether any offered tool returns passages.
         degraded: the profile's tools that an operator has switched off.
+        stands_in: whether the model that reads this answers in another one's place.
     """
     parts = [profile.identity, profile.guidance, *([CITATION_RULES] if retrieves else [])]
     dynamic = [_FENCE_RULES.format(nonce=nonce)]
     if degraded:
         dynamic.append(_DEGRADED.format(names=", ".join(degraded)))
+    if stands_in:
+        dynamic.append(_STANDS_IN)
     return Prompt(stable="\n\n".join(parts), dynamic="\n\n".join(dynamic))
 
 

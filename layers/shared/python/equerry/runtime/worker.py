@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         find_trace_id=find_trace_id,
         build_tools=build_tool_registry(parts.database, settings, tool_switches),
         find_degraded=tool_switches.list_degraded,
+        find_stand_in=partial(gateway.find_stand_in, "conversational"),
         new_nonce=new_nonce,
         limits=fit_worker(build_limits(settings, open_parameters()), settings.worker_timeout_s),
         clock=parts.clock,

@@ -15,6 +15,7 @@ from equerry.domain.manifests import build_manifest
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
 from equerry.engine.assistant import Assistant
+from equerry.engine.model import ModelChoice
 from equerry.engine.run_loop import RunLoop
 from equerry.engine.tool import Tool
 from equerry.kernel.clock import Clock
@@ -30,6 +31,7 @@ from equerry.services.pulse import Pulse
 BuildTools = Callable[[Profile, Scope, Evidence, str], tuple[Tool, ...]]
 """Builds a turn's tools: profile, scope, evidence to fill, and the nonce that fences their results."""
 
+STANDING_IN = "Asking another assistant: the usual one is unavailable"
 UNFORESEEN = EquerryError(
     "Something went wrong on our side and this answer could not be finished. Ask again."
 )
@@ -41,6 +43,7 @@ class AnswerService:
 
     Attributes:
         release: which code this is, for the runs' records.
+        find_stand_in: who answers because the model that is wanted is left alone, if it is.
         find_trace_id: under which trace this process works now.
     """
 
@@ -51,6 +54,7 @@ class AnswerService:
     endings: EndingService
     build_tools: BuildTools
     find_degraded: Callable[[Profile], tuple[str, ...]] = lambda _profile: ()
+    find_stand_in: Callable[[], ModelChoice | None] = lambda: None
     new_nonce: Callable[[], str]
     limits: TurnLimits
     clock: Clock
@@ -88,9 +92,19 @@ class AnswerService:
         narrator.publisher.publish(Step(stage="composing", label="Reading the conversation"))
         profile = self.profiles.fetch_profile(run.profile)
         nonce, degraded = self.new_nonce(), self.find_degraded(profile)
+        variables: dict[str, object] = {"nonce": nonce, "degraded": list(degraded)}
+        if stand_in := self.find_stand_in():
+            variables["standIn"] = f"{stand_in.provider}/{stand_in.model}"
+            narrator.publisher.publish(Step(stage="composing", label=STANDING_IN))
         tools = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
         assistant = Assistant(
-            prompt=compose_prompt(profile, retrieves=bool(tools), nonce=nonce, degraded=degraded),
+            prompt=compose_prompt(
+                profile,
+                retrieves=bool(tools),
+                nonce=nonce,
+                degraded=degraded,
+                stands_in=stand_in is not None,
+            ),
             tools=tools,
             limits=bound_limits(profile.limits, reserved, self.limits),
         )
@@ -102,7 +116,7 @@ class AnswerService:
         manifest = build_manifest(
             profile,
             assistant,
-            variables={"nonce": nonce, "degraded": list(degraded)},
+            variables=variables,
             history=len(history),
             release=self.release,
         )

@@ -77,6 +77,17 @@ class GatewayService:
         """Return the model of a purpose; who really ran is told in `RoundEnd.model`."""
         return _RoutedModel(gateway=self, purpose=purpose)
 
+    def find_stand_in(self, purpose: Purpose) -> ModelChoice | None:
+        """Return who would answer because the model that is wanted is left alone; None where that one would.
+
+        It goes by what this process knows; a model that fails now is found out by asking it.
+        """
+        self.health.look()
+        wanted, *others = self.find_route(purpose).arms
+        if not self.health.is_cooled(wanted):
+            return None
+        return next((other for other in others if not self.health.is_cooled(other)), None)
+
     def is_cooled(self, purpose: Purpose) -> bool:
         """Whether every model of a purpose is left alone just now, as far as this process knows."""
         return all(self.health.is_cooled(arm) for arm in self.find_route(purpose).arms)
