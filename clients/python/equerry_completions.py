@@ -1,0 +1,155 @@
+"""Structured completions for a service that may invoke them. Copy this file; it needs boto3 and nothing else.
+
+    client = boto3.client("lambda", config=PATIENT)
+    completions = Completions(client, function=ARN, stream_function=STREAM_ARN)
+    request = build_request(workload="tenders", prompt="...", json_schema={...}, schema_name="Summary")
+    output = completions.complete(request)["output"]
+
+The frames and codes are those of docs/structured-completion.md.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from typing import Any, Protocol
+from uuid import uuid4
+
+from botocore.config import Config
+
+PATIENT = Config(connect_timeout=5, read_timeout=430, retries={"total_max_attempts": 1})
+"""The SDK otherwise gives up after a minute and asks again, which is a second completion."""
+
+RETRYABLE = frozenset({502, 503, 504})
+_MESSAGE = re.compile(r"\[(?P<status>\d{3}) (?P<code>[a-z_]+)\] ?(?P<detail>.*)", re.DOTALL)
+_LAST = ("result", "error")
+
+Json = dict[str, Any]
+
+
+class LambdaClient(Protocol):
+    """boto3's, as far as it is used."""
+
+    def invoke(self, **asked: Any) -> Any: ...
+    def invoke_with_response_stream(self, **asked: Any) -> Any: ...
+
+
+class CompletionError(Exception):
+    """There is no answer.
+
+    Attributes:
+        status: like HTTP's; 0 where the function did not say, because it died or was throttled to death.
+        code: what to decide by; `truncated` for a stream that was cut off, `function_failed` for status 0.
+    """
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(f"[{status} {code}] {detail}")
+        self.status = status
+        self.code = code
+        self.detail = detail
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later; it is then paid for again."""
+        return self.status in RETRYABLE or self.code in ("truncated", "function_failed")
+
+
+class Completions:
+    """Invokes both functions.
+
+    Args:
+        client: boto3's client of Lambda, made with PATIENT.
+        function, stream_function: ARNs of the aliases.
+    """
+
+    def __init__(self, client: LambdaClient, *, function: str, stream_function: str = "") -> None:
+        self._client = client
+        self._function = function
+        self._stream_function = stream_function
+
+    def complete(self, request: Mapping[str, Any]) -> Json:
+        """Return the response.
+
+        Raises:
+            CompletionError: see there.
+        """
+        answer = self._client.invoke(FunctionName=self._function, Payload=json.dumps(request).encode())
+        content = json.loads(answer["Payload"].read())
+        if answer.get("FunctionError"):
+            raise parse_error(content)
+        response: Json = content
+        return response
+
+    def stream(self, request: Mapping[str, Any]) -> Iterator[Json]:
+        """Yield frames as they come; the last is `result`.
+
+        Raises:
+            CompletionError: the `error` frame, or a stream that ended without a last frame.
+        """
+        answer = self._client.invoke_with_response_stream(
+            FunctionName=self._stream_function, Payload=json.dumps(request).encode()
+        )
+        with closing(answer["EventStream"]) as events:
+            for frame in read_frames(_list_chunks(events)):
+                if frame["type"] == "error":
+                    raise CompletionError(frame["status"], frame["code"], frame["detail"])
+                yield frame
+                if frame["type"] == "result":
+                    return
+        raise CompletionError(0, "truncated", "the stream ended without its last frame")
+
+
+def build_request(
+    *,
+    workload: str,
+    prompt: str,
+    json_schema: Mapping[str, Any],
+    schema_name: str,
+    system: str = "",
+    request_id: str | None = None,
+    organisation_id: str | None = None,
+    **more: Any,
+) -> Json:
+    """Return a request; `more` are `images`, `documents` and `modelProfile`, named as in the protocol."""
+    return {
+        "protocolVersion": 1,
+        "requestId": request_id or str(uuid4()),
+        "workload": workload,
+        "organisationId": organisation_id,
+        "system": system,
+        "prompt": prompt,
+        "jsonSchema": json_schema,
+        "schemaName": schema_name,
+        **more,
+    }
+
+
+def parse_error(content: Any) -> CompletionError:
+    """Read a function error's payload."""
+    message = content.get("errorMessage") if isinstance(content, Mapping) else None
+    found = _MESSAGE.fullmatch(message or "")
+    if not found:
+        return CompletionError(0, "function_failed", str(message or "the function failed"))
+    return CompletionError(int(found["status"]), found["code"], found["detail"])
+
+
+def read_frames(chunks: Iterable[bytes]) -> Iterator[Json]:
+    """Yield whole frames, however they were cut into chunks; half a line at the end is left out."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (json.loads(line) for line in lines if line.strip())
+    try:
+        last = json.loads(rest)
+    except ValueError:
+        return
+    if isinstance(last, dict) and last.get("type") in _LAST:
+        yield last
+
+
+def _list_chunks(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    for event in events:
+        if "PayloadChunk" in event:
+            yield event["PayloadChunk"]["Payload"]
+        elif (complete := event.get("InvokeComplete", {})).get("ErrorCode"):
+            raise CompletionError(0, "function_failed", complete["ErrorCode"])
