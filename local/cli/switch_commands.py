@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from local.errors import LocalError
 from local.places import Places
 
 if TYPE_CHECKING:
@@ -54,13 +55,17 @@ def status(stage: Stage = None, region: Region = None) -> None:
 def open_switchboard(stage: str | None, region: str | None) -> "Switchboard":
     """Return the switches of a deployed stage, or of the local stack."""
     import boto3
+    from botocore.exceptions import BotoCoreError
 
     from local.aws import Session
     from local.cli.switching import Switchboard
 
     if stage is None:
         return Switchboard(Session(Places.from_env()).ssm, "local")
-    return Switchboard(boto3.Session(region_name=region).client("ssm"), stage)
+    try:
+        return Switchboard(boto3.Session(region_name=region).client("ssm"), stage)
+    except BotoCoreError as failure:
+        raise LocalError(f"AWS cannot be asked: {failure}", "give --region, or set AWS_REGION") from None
 
 
 def _say(level: str, name: str | None) -> str:

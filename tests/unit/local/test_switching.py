@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from equerry.adapters.aws.parameters import ParameterReader
 from equerry.adapters.aws.switches import ParameterSwitchAdapter
 from equerry.domain.switches import Switches
 
+from local.cli.switch_commands import open_switchboard
 from local.cli.switching import LEVELS, Switchboard
 from local.errors import BadInput, LocalError
 from tests.contract.aws_backends import start_aws
@@ -120,3 +122,16 @@ def test_a_setting_that_somebody_else_broke_is_shown_and_not_overwritten(deploye
 def test_a_stage_that_is_not_there_cannot_be_turned_by_mistake(deployed: Deployment) -> None:
     with pytest.raises(LocalError, match="no stage"):
         Switchboard(deployed.board.ssm, "amce").turn("platform", None, on=False)
+
+
+def test_a_stage_without_a_region_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+    with pytest.raises(LocalError) as caught:
+        open_switchboard("production", None)
+
+    assert "--region" in caught.value.remedy
