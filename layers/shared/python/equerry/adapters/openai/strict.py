@@ -216,6 +216,9 @@ class _Compiler:
         closed = schema.get("additionalProperties", False if "properties" in schema else None) is False
         if not closed or required - declared.keys():
             raise _NotStrict
+        # All of them are always written, and one that may be null is not taken out again.
+        if schema.get("maxProperties", len(declared)) < len(declared):
+            raise _NotStrict
         properties = {}
         for name, part in declared.items():
             within = (*path, "properties", name)
