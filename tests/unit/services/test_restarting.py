@@ -5,7 +5,8 @@ from decimal import Decimal
 from typing import cast
 
 import pytest
-from equerry.adapters.fixture.script import ScriptedRound, call, fail, replay
+from equerry.adapters.fixture.model import FixtureModelAdapter
+from equerry.adapters.fixture.script import ScriptedRound, call, fail, replay, say
 from equerry.channel.envelope import Envelope
 from equerry.domain.records import UsageRecord
 from equerry.engine.model import ModelChoice, Restarted, RoundEnd, TextDelta
@@ -14,6 +15,7 @@ from equerry.kernel.identifiers import RunId
 from equerry.kernel.usage import Usage
 from equerry.services.pulse import ALIVE_S
 
+from tests.unit.services.test_gateway import GONE, MAIN, SPARE, House
 from tests.unit.services.world import ADA, Mortality, ProcessKilled, World
 
 HAIKU = ModelChoice(provider="anthropic", model="claude-haiku-4-5")
@@ -162,3 +164,18 @@ def test_who_ends_a_dead_workers_run_keeps_only_what_stood() -> None:
         shown = read(world.envelopes(accepted.run_id))
         assert (view.answer.text if view.answer else "") == shown
     assert kill_at > 10
+
+
+@pytest.mark.req("F-GATE-05")
+def test_a_turn_lets_another_model_take_over_in_mid_answer() -> None:
+    house = House({MAIN: [fail(GONE, TextDelta("It is fo"))], SPARE: [say("Five.")]})
+    world = World()
+    world.model = cast("FixtureModelAdapter", house.gateway.open("conversational"))
+    accepted = world.submit(world.open_conversation())
+
+    world.deliver(accepted)
+
+    view = world.reading.fetch_view(ADA, accepted.run_id)
+    assert view.answer is not None
+    assert view.answer.text == read(world.envelopes(accepted.run_id)) == "Five."
+    assert view.run.model == SPARE
