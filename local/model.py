@@ -6,7 +6,7 @@ from local.aws import Session
 from local.errors import LocalError
 
 SECRET_NAME = "equerry-local-model-key"
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY", "openai": "OPENAI_API_KEY"}
 
 
 def choose_model(environ: Mapping[str, str], session: Session) -> dict[str, str]:

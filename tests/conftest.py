@@ -28,6 +28,8 @@ REAL_CREDENTIALS = (
     "AWS_SESSION_TOKEN",
     "AWS_SECURITY_TOKEN",
     "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
     "OPENAI_API_KEY",
 )
 LOOPBACK = ("127.", "::1", "localhost")

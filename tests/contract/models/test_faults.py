@@ -261,6 +261,7 @@ def test_the_deadline_does_not_wait_for_the_next_byte(kit: Kit, server: StrictSe
 
 
 @pytest.mark.parametrize("late", ["silence", "no reply at all"])
+@pytest.mark.req("A-GEM-15")
 def test_a_cancellation_ends_a_round_that_waits(
     kit: Kit, server: StrictServer, model: DrivenModelAdapter, late: str
 ) -> None:
@@ -298,6 +299,7 @@ def test_a_cancelled_round_is_not_begun(server: StrictServer, model: DrivenModel
     assert server.requests == []
 
 
+@pytest.mark.req("A-GEM-15")
 def test_a_cancellation_ends_the_wait_for_another_attempt(
     kit: Kit, server: StrictServer, model: DrivenModelAdapter
 ) -> None:

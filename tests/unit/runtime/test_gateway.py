@@ -96,6 +96,23 @@ def test_a_parameter_chooses_where_the_environment_does_not() -> None:
     assert wanted(open_gateway({}, ssm=ssm)) == EXTRACTIVE
 
 
+@pytest.mark.req("A-GEM-02")
+def test_the_model_of_gemini_is_the_environments_and_then_the_parameters() -> None:
+    named = {
+        "MODEL_PROVIDER_SSM_PARAMETER": "/p",
+        "MODEL_ID_SSM_PARAMETER": "/m",
+        "MODEL_SECRETS": "google=arn",
+        "MODEL_ALLOWED": "google/gemini-1,google/gemini-2",
+    }
+    direct = {"MODEL_PROVIDER": "google", "MODEL_ID": "gemini-2", "MODEL_SECRET_ARN": "arn"}
+    ssm = Ssm(**{"/p": "google", "/m": "gemini-1"})
+
+    assert wanted(open_gateway(named, ssm=ssm)) == ModelChoice(provider="google", model="gemini-1")
+    assert wanted(open_gateway({**named, **direct}, ssm=ssm)) == ModelChoice(
+        provider="google", model="gemini-2"
+    )
+
+
 def test_a_changed_parameter_takes_effect_within_a_minute_and_without_a_start() -> None:
     ssm = Ssm(**{"/p": "anthropic", "/m": "claude-1"})
     settings = {

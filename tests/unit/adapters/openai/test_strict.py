@@ -114,6 +114,14 @@ def test_a_null_that_the_caller_asked_for_stays() -> None:
     assert strict.restore({"a": None, "b": None}) == {"a": None, "b": None}
 
 
+def test_what_may_be_absent_is_found_inside_what_may_be_null() -> None:
+    inner = {**closed([], a=STRING), "type": ["object", "null"]}
+    strict = compile_sayable(closed([], outer=inner))
+
+    assert strict.restore({"outer": {"a": None}}) == {"outer": {}}
+    assert strict.restore({"outer": None}) == {"outer": None}
+
+
 def test_nulls_are_taken_out_of_a_definition_that_holds_itself() -> None:
     strict = compile_sayable({**closed(["t"], t={"$ref": "#/$defs/tree"}), "$defs": {"tree": TREE}})
 

@@ -16,9 +16,12 @@ def wait_s(
     return POLICY.find_wait_s(failure, attempt=attempt, left_s=left_s, jitter=lambda: jitter)
 
 
-def test_waits_double_and_jitter_takes_up_to_half() -> None:
+@pytest.mark.req("A-GEM-13")
+def test_waits_double_up_to_a_bound_and_jitter_takes_up_to_half() -> None:
     assert [wait_s(failed(), attempt=attempt, jitter=1.0) for attempt in (1, 2, 3)] == [0.5, 1.0, 2.0]
     assert wait_s(failed(), jitter=0.0) == 0.25
+    patient = RetryPolicy(attempts=9)
+    assert patient.find_wait_s(failed(), attempt=7, left_s=60.0, jitter=lambda: 1.0) == 8.0
 
 
 def test_there_are_four_attempts() -> None:

@@ -139,3 +139,16 @@ def test_definitions_that_multiply_are_not_written_out_for_ever() -> None:
     _, told = compile_tool(tool(schema), BARE)
 
     assert len(json.dumps(told)) < 200_000
+
+
+def test_what_must_hold_together_is_told_as_one_schema() -> None:
+    text = {"type": "string"}
+    parts = [
+        {"properties": {"a": text}, "required": ["a"]},
+        {"properties": {"b": text}, "required": ["a", "b"]},
+    ]
+
+    description, told = compile_tool(tool({"type": "object", "required": ["c"], "allOf": parts}), SUBSET)
+
+    assert told == {"type": "object", "properties": {"b": text, "a": text}, "required": ["a", "b"]}
+    assert '"required": ["c"]' in description
