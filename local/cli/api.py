@@ -119,7 +119,7 @@ class Api:
 
     def put_bytes(self, url: str, content: bytes, headers: Mapping[str, str]) -> None:
         """Upload to a presigned address, which carries its own authority: the token stays here."""
-        with _reaching(url):
+        with _reaching(url, local=self.target.local):
             answer = self._storage.put(url, content=content, headers=dict(headers))
         if not answer.is_success:
             raise ApiRefused(
@@ -127,7 +127,7 @@ class Api:
             )
 
     def _call(self, method: str, path: str, **options: Any) -> Any:
-        with _reaching(self.target.url):
+        with _reaching(self.target.url, local=self.target.local):
             answer = self._send(method, path, **options)
         if answer.is_success:
             return answer.json() if answer.content else None
@@ -141,15 +141,15 @@ class Api:
 
 
 @contextmanager
-def _reaching(url: str) -> Iterator[None]:
+def _reaching(url: str, *, local: bool) -> Iterator[None]:
     try:
         yield
     except httpx.TimeoutException:
-        raise LocalError(
-            f"{url} did not answer in time", "try again; `equerry local status` tells how the stack is"
-        ) from None
+        remedy = "try again; `equerry local status` tells how the stack is" if local else "try again"
+        raise LocalError(f"{url} did not answer in time", remedy) from None
     except httpx.TransportError as error:
-        raise NotRunning(f"{url} cannot be reached ({error})", "make up") from None
+        remedy = "make up" if local else _ELSEWHERE
+        raise NotRunning(f"{url} cannot be reached ({error})", remedy) from None
 
 
 def _to_error(answer: httpx.Response) -> ApiRefused:
@@ -167,6 +167,7 @@ def _advise(code: str) -> str:
     return _ADVICE.get(code, "")
 
 
+_ELSEWHERE = "check EQUERRY_URL; without it and EQUERRY_TOKEN, the local stack is asked"
 _ADVICE = {
     "unauthenticated": "the token is expired or not for this deployment; get a new one",
     "admin_required": "this needs the role admin: --user ada, or another token",

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from local.cli.api import Api
 from local.cli.following import Envelope, follow
-from local.errors import LocalError
 
 GOOD_ENDS = ("end_turn", "max_rounds", "max_tokens")
 TITLE_LENGTH = 80
@@ -26,12 +25,12 @@ class Asker:
     quiet: bool = False
     follow: Callable[[Api, str, str], Iterator[Envelope]] = follow
 
-    def require_documents(self) -> None:
-        """Check that there is something to answer from; raises LocalError that says how to index."""
+    def warn_without_documents(self) -> None:
+        """Say how to index where there is nothing to answer from; some questions need no document."""
         if not any(
             corpus["documents"] or corpus["pending"] for corpus in self.api.get("/corpora")["corpora"]
         ):
-            raise LocalError("there are no documents to answer from yet", "equerry index PATH/TO/A/FOLDER")
+            self._say("there are no documents to answer from yet\n  → equerry index PATH/TO/A/FOLDER")
 
     def ask(self, question: str, conversation_id: str | None) -> Run:
         """Put the question, show the answer while it comes, and return the ended run.

@@ -59,6 +59,7 @@ class Indexer:
         waiting: dict[str, Source] = {}
         for start in range(0, len(sources), BATCH):
             waiting |= self._upload(sources[start : start + BATCH], known, outcome)
+            self.tell(0, len(waiting))
         if prune:
             self._prune(known, {source.path for source in sources} | set(keep), outcome)
         self._wait(waiting, outcome)

@@ -22,6 +22,7 @@ from local.cli.release_commands import release_app
 from local.cli.run_commands import run_app
 from local.cli.stack_commands import stack_app
 from local.cli.switch_commands import switch_app
+from local.cli.telling import Teller
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
 from local.places import Places
@@ -85,11 +86,18 @@ def index_folder(
     found = walk(path)
     with Api(find_target(user)) as api, _bar() as bar:
         task = bar.add_task("indexing", total=None)
+        teller = Teller(write=lambda line: typer.echo(line, err=True))
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if bar.disable:
+                teller(f"indexing: {done} of {total}")
+
         indexer = Indexer(
             api=api,
             corpus=corpus,
             visible_to=audience,
-            tell=lambda done, total: bar.update(task, completed=done, total=total),
+            tell=tell,
         )
         outcome = indexer.index(found.sources, prune=prune, keep=(*found.empty, *found.unreadable))
     outcome.failed |= found.unreadable
@@ -111,7 +119,7 @@ def ask(
     continued = None if conversation is None else require_conversation(conversation)
     with Api(find_target(user)) as api:
         asker = Asker(api=api, status=sys.stderr, answer=sys.stdout, quiet=as_json)
-        asker.require_documents()
+        asker.warn_without_documents()
         try:
             run = asker.ask(question, continued)
         except KeyboardInterrupt:

@@ -8,6 +8,7 @@ import typer
 from local.cli.api import PREFIX
 from local.cli.inputs import require_url
 from local.cli.releasing import Release, await_release
+from local.cli.telling import Teller
 from local.errors import BadInput
 
 release_app = typer.Typer(no_args_is_help=True, help="Prove what runs.")
@@ -32,5 +33,6 @@ def verify(
     release = Release(commit=commit, version=version, lambda_version=lambda_version)
     address = require_url(url).rstrip("/").removesuffix(PREFIX) + f"{PREFIX}/version"
     with httpx.Client(timeout=10, headers={"cache-control": "no-cache"}) as client:
-        said = await_release(lambda: client.get(address), release, timeout_s=timeout)
+        teller = Teller(write=lambda line: typer.echo(f"waiting: {line}", err=True))
+        said = await_release(lambda: client.get(address), release, timeout_s=timeout, tell=teller)
     typer.echo(f"{said['version']} {said['commit']} as version {said['lambdaVersion']}")

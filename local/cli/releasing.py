@@ -40,10 +40,14 @@ def await_release(
     release: Release,
     *,
     timeout_s: float,
+    tell: Callable[[str], object] = lambda _line: None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Mapping[str, object]:
     """Ask until three answers in a row are the release's, and return the last.
+
+    Args:
+        tell: hears what each answer was.
 
     Raises:
         NotReleased: they were not within `timeout_s`; says what came last.
@@ -56,6 +60,7 @@ def await_release(
             return said
         if clock() >= until:
             raise NotReleased(f"after {timeout_s:g} s: {last or 'not three answers in a row'}", _REMEDY)
+        tell(last or f"this release, {row} of {IN_A_ROW} times in a row")
         sleep(PAUSE_S)
 
 

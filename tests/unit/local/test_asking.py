@@ -9,7 +9,7 @@ import pytest
 from local.cli.api import Api, Target
 from local.cli.asking import Asker
 from local.cli.following import Envelope
-from local.errors import LocalError
+from local.errors import NotRunning
 
 REF = {
     "n": 1,
@@ -126,8 +126,28 @@ def test_an_interrupt_cancels_the_run() -> None:
     assert ("POST", "/runs/r/cancel") in api.requests
 
 
-def test_without_documents_it_says_how_to_index() -> None:
-    with pytest.raises(LocalError, match="no documents") as caught:
-        asker(ScriptedApi(documents=0)).require_documents()
+def test_without_documents_it_says_how_to_index_and_the_question_is_put_all_the_same() -> None:
+    api = ScriptedApi(documents=0, text="Go to Billing.")
+    asking = asker(api, "Go to Billing.")
 
-    assert "equerry index" in caught.value.remedy
+    asking.warn_without_documents()
+    asking.ask("Where is billing?", None)
+
+    assert "equerry index" in said(asking.status)
+    assert said(asking.answer).startswith("Go to Billing.")
+
+
+@pytest.mark.parametrize(("local", "remedy"), [(True, "make up"), (False, "EQUERRY_URL")])
+def test_nobody_at_an_address_is_told_with_what_can_be_done_about_that_address(
+    local: bool, remedy: str
+) -> None:
+    def refuse(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    target = Target(url="http://api", headers={}, token="t", local=local)
+    api = Api(target, httpx.MockTransport(refuse), sleep=lambda _s: None)
+    with api, pytest.raises(NotRunning, match="cannot be reached") as caught:
+        api.get("/corpora")
+
+    assert remedy in caught.value.remedy
+    assert ("make up" in caught.value.remedy) == local

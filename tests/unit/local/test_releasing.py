@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from local.cli.releasing import NotReleased, Release, await_release
+from local.cli.telling import Teller
 from tests.fakes.clock import FixedClock
 
 OLD = {"version": "1.2.3", "commit": "aaaaaaaaaaaa", "lambdaVersion": "7"}
@@ -71,3 +72,20 @@ def test_what_is_not_asked_for_is_not_looked_at() -> None:
     )
 
     assert said == NEW
+
+
+def test_whoever_waits_for_a_release_hears_what_it_answers_but_not_every_time() -> None:
+    clock = FixedClock()
+    heard: list[str] = []
+
+    await_release(
+        play(*[OLD] * 4, NEW),
+        RELEASE,
+        timeout_s=60,
+        tell=Teller(write=heard.append, clock=clock.monotonic_s),
+        clock=clock.monotonic_s,
+        sleep=clock.sleep,
+    )
+
+    assert len(heard) == 1
+    assert "commit is 'aaaaaaaaaaaa'" in heard[0]

@@ -21,7 +21,7 @@ from tests.fakes.catalogues import MemoryCatalogueAdapter
 from tests.fakes.documents import MemoryDocumentAdapter
 from tests.fakes.profiles import MemoryProfileAdapter
 from tests.unit.services.library import publish_help
-from tests.unit.services.world import ADA, EVE, Mortality, ProcessKilled, World
+from tests.unit.services.world import ADA, EVE, TRACE_ID, Mortality, ProcessKilled, World
 
 GO = "Take me to the dashboard"
 HOW = "How do I import rates?"
@@ -144,6 +144,7 @@ def test_the_record_says_what_was_chosen_and_why_and_nothing_is_spent(text: str)
     assert (run.mode, run.mode_reason, run.stop_reason) == ("inline", f"fast_path_{kind}", "end_turn")
     assert (run.profile_version, run.model, run.provider_started) == ("v1", None, False)
     assert (run.usage, run.last_seq) == (Usage(), 6)
+    assert world.explaining.fetch_record(ADA, accepted.run_id).trace_id == TRACE_ID
     assert_ended_once(world, accepted)
     assert world.turns.submit(ADA, accepted.conversation_id, OTHER).mode == "queued"
 

@@ -244,7 +244,7 @@ def test_a_key_is_free_again_after_a_day() -> None:
     assert ask(world, conversation, text="Something else?").run_id != first.run_id
 
 
-@pytest.mark.parametrize("key", ["", "   ", "k" * 256, "ключ", "a\nb"])
+@pytest.mark.parametrize("key", ["", "   ", "k" * 256, "ключ", "a\nb", "a b", "a\tb", "a\x7fb"])
 def test_a_key_that_is_malformed_is_refused_before_anything_is_counted(key: str) -> None:
     world = World()
 

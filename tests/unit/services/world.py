@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 ADA = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("ada"))
 BEN = Scope(organisation_id=OrganisationId("acme"), user_id=UserId("ben"))
 EVE = Scope(organisation_id=OrganisationId("globex"), user_id=UserId("eve"))
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 PROFILE = Profile(name="docs", version="v1", title="Docs", identity="You help.", guidance="Search first.")
 NONCE = "0123456789abcdefABCDEF"
 
@@ -246,6 +247,7 @@ class World:
                 leases=fate.wrap("leases", self.leases),
                 endings=self._build_endings(fate),
                 clock=self.clock,
+                find_trace_id=lambda: TRACE_ID,
             ),
             clock=self.clock,
         )

@@ -1,6 +1,7 @@
 """A turn that is sent twice under one key is one turn."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -12,6 +13,7 @@ from equerry.kernel.kinds import record, value
 
 KEPT = timedelta(hours=24)
 MAX_KEY_CHARS = 255
+_VISIBLE = re.compile(rf"[!-~]{{1,{MAX_KEY_CHARS}}}")
 
 
 @value
@@ -73,15 +75,16 @@ def parse_submission(key: str, scope: Scope, conversation_id: ConversationId, *a
         asked: all that the caller asked, in order.
 
     Raises:
-        InvalidInput: not 1 to 255 visible ASCII characters.
+        InvalidInput: not 1 to 255 visible ASCII characters; blanks around them do not count.
     """
-    if not (key.isascii() and key.isprintable() and 0 < len(key.strip()) <= MAX_KEY_CHARS):
+    trimmed = key.strip(" \t")
+    if not _VISIBLE.fullmatch(trimmed):
         raise InvalidInput(
-            f"Idempotency-Key must have 1 to {MAX_KEY_CHARS} visible ASCII characters",
+            f"Idempotency-Key must have 1 to {MAX_KEY_CHARS} visible ASCII characters, and no blank between",
             field="Idempotency-Key",
         )
     return Submission(
-        digest=_digest(scope.organisation_id, scope.user_id, conversation_id, key.strip()),
+        digest=_digest(scope.organisation_id, scope.user_id, conversation_id, trimmed),
         fingerprint=_digest(*asked),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from equerry.ports.interrupts import InterruptPort
 from equerry.runtime.settings import HttpSettings
+from equerry.runtime.tracing import find_trace_id
 from equerry.runtime.turn_parts import TurnParts
 
 if TYPE_CHECKING:
@@ -70,4 +71,5 @@ class LateParts:
             leases=self._parts.leases,
             endings=self._deliveries.build_endings(self._parts.build_admissions(self._settings)),
             clock=self._parts.clock,
+            find_trace_id=find_trace_id,
         )

@@ -1,7 +1,7 @@
 """The fast path's answers: the one run path without a model, in the process that accepted the turn."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -28,12 +28,16 @@ _LABELS: Mapping[type[Intent], str] = {NavigateIntent: "Finding the page", HowTo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastAnswerService:
-    """Answers what was classified as needing no model."""
+    """Answers what was classified as needing no model.
+
+    `find_trace_id` says under which trace this process works now.
+    """
 
     runs: RunPort
     leases: LeasePort
     endings: EndingService
     clock: Clock
+    find_trace_id: Callable[[], str | None] = lambda: None
 
     def answer(self, run: Run, profile: Profile, taken: Classification) -> bool:
         """Answer an accepted run in place; False if a worker must take it, which then finds it free.
@@ -75,6 +79,7 @@ class FastAnswerService:
             profile_version=profile.version,
             model=None,
             composition={"taskClass": profile.task_class, "fastPath": taken.describe()},
+            trace_id=self.find_trace_id(),
         )
         narrator(TextProduced(text))
         narrator.finish()
