@@ -176,6 +176,18 @@ def test_interactions_and_artifacts(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "field"), [({"note": "x" * 1_001}, "data.note"), ({"n" * 65: 1}, f"data.{'n' * 65}.[key]")]
+)
+def test_what_is_told_of_an_interaction_is_short(api: Api, data: dict[str, object], field: str) -> None:
+    path = f"/conversations/{opened(api)}/interactions"
+
+    status, problem, _ = api("POST", path, {"kind": "copied", "data": data})
+
+    assert (status, problem["code"]) == (400, "invalid_request")
+    assert field in problem["detail"]
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         ("GET", f"/conversations/{UNKNOWN}", None),

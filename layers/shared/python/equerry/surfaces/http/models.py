@@ -296,12 +296,18 @@ class ArtifactList(WireModel):
     artifacts: list[ArtifactAnswer]
 
 
+InteractionName = Annotated[str, Field(max_length=64)]
+InteractionText = Annotated[str, Field(max_length=1_000)]
+
+
 class InteractionRequest(WireModel):
     """Something a person or their page did."""
 
     kind: Annotated[str, Field(min_length=1, max_length=64)]
     run_id: str | None = None
-    data: Annotated[dict[str, str | int | float | bool | None], Field(max_length=20)] = Field(default={})
+    data: Annotated[
+        dict[InteractionName, InteractionText | int | float | bool | None], Field(max_length=20)
+    ] = Field(default={})
 
 
 class ActivityRowAnswer(WireModel):
