@@ -33,7 +33,7 @@ class Directory:
 def directory(request: pytest.FixtureRequest) -> Iterator[Directory]:
     if request.param == "memory":
         memory = MemoryDirectoryAdapter()
-        yield Directory(memory, lambda scope, projects: memory.join(scope, *projects) or scope)
+        yield Directory(memory, lambda scope, projects: _join(memory, scope, projects))
     elif request.param == "token":
         yield Directory(TokenDirectoryAdapter(), _hold)
     else:
@@ -41,6 +41,11 @@ def directory(request: pytest.FixtureRequest) -> Iterator[Directory]:
             asked: DirectoryPort = HttpDirectoryAdapter(server.url, lambda: "s3cret")
             port = RecentDirectoryAdapter(asked, FixedClock()) if request.param == "recent" else asked
             yield Directory(port, lambda scope, projects: _serve(server, scope, projects))
+
+
+def _join(memory: MemoryDirectoryAdapter, scope: Scope, projects: tuple[str, ...]) -> Scope:
+    memory.join(scope, *projects)
+    return scope
 
 
 def _hold(scope: Scope, projects: tuple[str, ...]) -> Scope:

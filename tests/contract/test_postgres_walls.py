@@ -18,7 +18,7 @@ from equerry.domain.principal import Role, Scope
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import ConversationId, OrganisationId, ProjectId, UserId
 from psycopg import sql
-from psycopg.errors import InsufficientPrivilege, UndefinedTable
+from psycopg.errors import CheckViolation, InsufficientPrivilege, UndefinedTable
 
 from local.postgres import EmbeddedPostgres
 from tests.contract.corpora import HANDBOOK, PIPELINE, build_file, build_publication
@@ -345,3 +345,44 @@ def test_the_directory_is_asked_before_each_transaction_and_without_it_nothing_i
     with connections.keeping(ada) as rows:
         assert count(rows, "assistant_conversations") == 1
     connections.close()
+
+
+@pytest.mark.req("A-TEN-03", "A-PROJ-10")
+def test_a_draft_in_anothers_conversation_is_there_for_who_was_asked_and_in_its_projects(
+    estate: Estate,
+) -> None:
+    ada = build_scope(new_organisation(), "ada", projects=("apollo",))
+    home = settle(estate.database, estate.connections, ada)
+    ben = build_scope(ada.organisation_id, "ben", projects=("apollo",))
+    with estate.connections.transaction(ben) as rows:
+        rows.execute(DRAFT, (home.conversation_id, ben.organisation_id, ben.user_id))
+
+    def drafts(scope: Scope) -> int:
+        with estate.connections.transaction(scope) as rows:
+            return count(rows, "assistant_drafts")
+
+    assert (drafts(ben), drafts(ada)) == (1, 1)
+    assert drafts(replace(ben, project_ids=())) == 0
+    assert drafts(build_scope(ada.organisation_id, "root", role="admin", projects=("apollo",))) == 0
+
+
+@pytest.mark.req("A-DATA-06", "A-DATA-14")
+def test_a_draft_comes_of_a_call_or_of_a_proposal_and_only_an_accepted_one_is_gone_on_from(
+    estate: Estate,
+) -> None:
+    ada = build_scope(new_organisation(), "ada", projects=("apollo",))
+    home = settle(estate.database, estate.connections, ada)
+    whose = (home.conversation_id, ada.organisation_id, ada.user_id)
+
+    for wrong in ("'model'", "''"):
+        with pytest.raises(CheckViolation), estate.connections.transaction(ada) as rows:
+            rows.execute(DRAFT.replace("'tool_call'", wrong), whose)
+    with pytest.raises(CheckViolation), estate.connections.transaction(ada) as rows:
+        rows.execute("UPDATE assistant_drafts SET continuation_pending = true")
+    with estate.connections.transaction(ada) as rows:
+        rows.execute(DRAFT.replace("tool_call", "advisory_formalize"), whose)
+        accepted = rows.execute(
+            "UPDATE assistant_drafts SET status = 'accepted', continuation_pending = true"
+            " WHERE source = 'tool_call' RETURNING continuation_pending"
+        ).fetchall()
+    assert accepted == [{"continuation_pending": True}]
