@@ -2,8 +2,9 @@
 
 from collections.abc import Generator, Mapping
 
-from equerry.engine.assistant import Assistant, LoopLimits
+from equerry.engine.assistant import Assistant
 from equerry.engine.loop_events import LoopEvent, TextProduced
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import (
     ModelEvent,

@@ -6,7 +6,7 @@ from equerry.domain.composition import fit_history
 from equerry.domain.conversations import TranscriptMessage
 from equerry.domain.execution import bound_limits, choose_history, fit_worker
 from equerry.domain.limits import TurnLimits
-from equerry.engine.assistant import LoopLimits
+from equerry.engine.loop_limits import LoopLimits
 from equerry.kernel.identifiers import MessageId, RunId
 
 from tests.fakes.clock import NOON

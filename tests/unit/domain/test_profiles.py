@@ -3,7 +3,7 @@
 import pytest
 from equerry.domain.fast_path import FastPath
 from equerry.domain.profiles import PLATFORM_LIMITS, InvalidProfile, read_profile
-from equerry.engine.assistant import LoopLimits
+from equerry.engine.loop_limits import LoopLimits
 from equerry.kernel.identifiers import CorpusId
 
 GOOD = {

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from equerry.adapters.fixture.script import ScriptedRound
-from equerry.engine.assistant import Assistant, LoopLimits
+from equerry.engine.assistant import Assistant
 from equerry.engine.loop_events import LoopConsumer, LoopEvent
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.model import ModelEvent, ModelRequest, Prompt, RoundEnd, ToolCallReady, ToolSpec
 from equerry.engine.run_loop import RunLoop, RunOutcome

@@ -4,9 +4,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 
 import pytest
-from equerry.engine.assistant import LoopLimits
 from equerry.engine.estimates import estimate_instructions, estimate_thread
 from equerry.engine.loop_events import ToolStarted
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.messages import OpaqueBlock, ToolCallBlock, ToolResultBlock
 from equerry.engine.model import (
     ModelEvent,

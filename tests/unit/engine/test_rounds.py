@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Generator
 
 import pytest
-from equerry.engine.assistant import LoopLimits
 from equerry.engine.loop_events import LoopEvent, RoundFinished, RoundStarted, TextProduced
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.model import ModelEvent, ModelRequest, RoundEnd, StillWorking, TextDelta
 from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.usage import Usage

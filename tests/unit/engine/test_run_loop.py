@@ -4,8 +4,9 @@ from collections.abc import Generator, Mapping
 
 import pytest
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, replay, say
-from equerry.engine.assistant import Assistant, LoopLimits
+from equerry.engine.assistant import Assistant
 from equerry.engine.loop_events import LoopEvent, TextProduced, ToolFinished, ToolSkipped
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.messages import ToolCallBlock, ToolResultBlock
 from equerry.engine.model import (
     ModelEvent,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from equerry.adapters.fixture.script import ScriptedRound, say
-from equerry.engine.assistant import LoopLimits
 from equerry.engine.loop_events import LoopEvent, ToolFinished, ToolSkipped, ToolStarted
+from equerry.engine.loop_limits import LoopLimits
 from equerry.engine.messages import ToolCallBlock
 from equerry.engine.tool import ToolOutcome
 from equerry.engine.tool_calls import SIDE_BY_SIDE, WRITE_GRACE_S

@@ -7,13 +7,12 @@ from typing import Protocol
 
 from equerry.channel.envelope import Envelope, describe_event
 from equerry.channel.events import Event, Restart, Token
+from equerry.channel.pacing import TEXT_INTERVAL_S as TEXT_INTERVAL_S
 from equerry.channel.report import DeliveryOutcome, DeliveryReport
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Conflict, Unavailable
 from equerry.kernel.identifiers import ConversationId, RunId
 
-TEXT_INTERVAL_S = 0.08
-"""At most one text frame in this time, and none later: under the tenth of a second that is felt as a wait."""
 HEARTBEAT_S = 15.0
 """A live run is never silent for longer."""
 MAX_TEXT_CHARS = 8_000

@@ -10,7 +10,7 @@ from equerry.domain.pricing import Cost
 from equerry.domain.profiles import DEFAULT_SURFACE
 from equerry.domain.steps import ShownStep, ToolStep
 from equerry.domain.turn_context import TurnContext
-from equerry.engine.model import ModelChoice
+from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.errors import Conflict
 from equerry.kernel.identifiers import ConversationId, MessageId, ProjectId, RunId
 from equerry.kernel.kinds import entity, record, value

@@ -6,7 +6,7 @@ from equerry.channel.events import ExecutionMode
 from equerry.domain.budget import Reservation
 from equerry.domain.intents import HowToIntent, Intent, NavigateIntent, NoIntent
 from equerry.domain.limits import TurnLimits
-from equerry.engine.assistant import LoopLimits
+from equerry.engine.loop_limits import LoopLimits
 
 HISTORY_SHARE = 4
 """The transcript may fill a quarter of a turn's input: each round repeats it, and passages need room."""

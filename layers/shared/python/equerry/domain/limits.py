@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from json import JSONDecodeError, loads
 
-from equerry.channel.publisher import TEXT_INTERVAL_S
+from equerry.channel.pacing import TEXT_INTERVAL_S
 from equerry.kernel.kinds import result, value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from equerry.engine.model import ModelChoice
+from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.kinds import value
 from equerry.kernel.usage import Usage
 

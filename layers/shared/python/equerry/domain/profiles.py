@@ -10,7 +10,7 @@ from equerry.domain.corpora import parse_corpus_id
 from equerry.domain.fast_path import FastPath, check_fast_path, read_fast_path
 from equerry.domain.principal import Role
 from equerry.domain.turn_context import DEFAULT_ROUTES, RoutePattern, parse_route_pattern
-from equerry.engine.assistant import LoopLimits
+from equerry.engine.loop_limits import LoopLimits
 from equerry.kernel.errors import InvalidInput, NotFound
 from equerry.kernel.identifiers import CorpusId
 from equerry.kernel.kinds import value

@@ -8,7 +8,7 @@ from decimal import Decimal
 from equerry.channel.events import ExecutionMode, StopReason
 from equerry.domain.conversations import RunStatus
 from equerry.domain.steps import ToolStep
-from equerry.engine.model import ModelChoice
+from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.identifiers import ConversationId, RunId, UserId
 from equerry.kernel.kinds import record, value
 from equerry.kernel.usage import Usage

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from equerry.engine.tool import ToolFailure
+from equerry.engine.tool_failures import ToolFailure
 from equerry.kernel.identifiers import ToolCallId
 from equerry.kernel.kinds import record
 

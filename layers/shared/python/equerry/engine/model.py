@@ -6,6 +6,7 @@ from typing import Literal
 
 from equerry.engine.cancellation import Cancellation
 from equerry.engine.messages import OpaqueBlock, ToolCallBlock
+from equerry.engine.model_choice import ModelChoice as ModelChoice
 from equerry.engine.thread import Thread
 from equerry.kernel.kinds import message, value
 from equerry.kernel.usage import Usage
@@ -21,15 +22,6 @@ filtered    a filter or guardrail of the provider's cut it off
 malformed   the provider says the round cannot be used
 """
 ReasoningLevel = Literal["low", "medium", "high"]
-
-
-@value
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
-    """A model, as its provider names it."""
-
-    provider: str
-    model: str
 
 
 @value

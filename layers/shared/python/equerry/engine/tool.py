@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from equerry.engine.model import ToolSpec
+from equerry.engine.tool_failures import ToolFailure as ToolFailure
 from equerry.kernel.identifiers import ProjectId
 from equerry.kernel.kinds import result
 
@@ -12,18 +13,6 @@ ToolEffect = Literal["read", "write"]
 """What a call leaves behind: nothing, or something that outlives the turn.
 
 Reads of one round may run side by side. A write runs alone, and never once the turn was stopped.
-"""
-ToolFailure = Literal[
-    "unknown_tool", "invalid_arguments", "failed", "skipped", "unfinished", "outcome_unknown"
-]
-"""Why a call did not do what was asked.
-
-unknown_tool       there is no such tool in this turn
-invalid_arguments  it was not run: its arguments do not fit
-failed             it ran, and did not work
-skipped            it was not run: the turn was stopped, or had used all its calls
-unfinished         a read that was left running when the turn was stopped
-outcome_unknown    a write that was left running: it may have taken effect
 """
 
 

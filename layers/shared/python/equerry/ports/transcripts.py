@@ -12,7 +12,7 @@ from equerry.domain.conversations import (
 )
 from equerry.domain.opening import OpenedTurn, OpenTurn
 from equerry.domain.principal import Scope
-from equerry.engine.model import ModelChoice
+from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.identifiers import ConversationId, ProjectId, RunId
 
 

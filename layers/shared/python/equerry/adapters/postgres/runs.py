@@ -12,7 +12,7 @@ from equerry.adapters.postgres.steps import SHOWN_STEPS, audit_unreported, write
 from equerry.adapters.postgres.transcripts import insert_message, read_message
 from equerry.domain.conversations import Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
-from equerry.engine.model import ModelChoice
+from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.errors import NotFound
 from equerry.kernel.identifiers import ConversationId, MessageId, ProjectId, RunId
 from equerry.kernel.usage import Usage
