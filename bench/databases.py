@@ -4,7 +4,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
@@ -20,10 +20,16 @@ from local.postgres import EmbeddedPostgres
 
 @dataclass(frozen=True, slots=True)
 class BenchDatabase:
-    """The runtime role's connections, and the superuser's address for filling tables."""
+    """The runtime role's connections, the platform role's, and the superuser's address for filling tables."""
 
     connections: PostgresConnections
+    platform: PostgresConnections
     superuser_url: str
+    address: DatabaseAddress
+
+    def reconnect(self, name: str) -> PostgresConnections:
+        """Return the runtime role's connections to another database of the same server; close them."""
+        return PostgresConnections(lambda: replace(self.address, dbname=name))
 
 
 @contextmanager
@@ -38,8 +44,11 @@ def open_database() -> Iterator[BenchDatabase]:
             ensure_roles(owner, passwords)
         apply_migrations(server.owner_url, ROOT / "migrations")
         address = DatabaseAddress.from_url(server.url(RUNTIME, passwords[RUNTIME]))
+        operators = DatabaseAddress.from_url(server.url(PLATFORM, passwords[PLATFORM]))
         connections = PostgresConnections(lambda: address)
+        platform = PostgresConnections(lambda: operators, silence_s=120.0)
         try:
-            yield BenchDatabase(connections, server.superuser_url)
+            yield BenchDatabase(connections, platform, server.superuser_url, address)
         finally:
             connections.close()
+            platform.close()
