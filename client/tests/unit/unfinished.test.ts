@@ -37,7 +37,7 @@ test("what is shown of an answer only ever grows, character by character", () =>
       "## So\n\n> it is, 2 * 3 times",
     ].join("\n\n"),
   );
-});
+}, 120_000);
 
 const word = fc.stringMatching(/^[a-z]{1,3}$/);
 const words = fc.array(word, { minLength: 1, maxLength: 2 }).map((all) => all.join(" "));

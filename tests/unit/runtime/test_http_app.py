@@ -17,7 +17,7 @@ from equerry.services.billing import BillingService
 from equerry.services.documents import DocumentService
 from equerry.services.subscriptions import TicketService
 from equerry.surfaces.http.registry import Deployment, HttpServices, build_routes
-from equerry.surfaces.http.routing import PREFIX
+from equerry.surfaces.http.routing import PREFIX, Route
 
 from tests.fakes.activity import MemoryActivityAdapter
 from tests.fakes.documents import MemoryDocumentAdapter, MemoryPassageAdapter
@@ -410,3 +410,23 @@ def test_a_turn_in_progress_is_a_conflict(api: Api) -> None:
     status, problem, _ = api("POST", f"/conversations/{conversation}/messages", {"text": "And?"})
 
     assert (status, problem["code"]) == (409, "turn_in_progress")
+
+
+def test_an_address_beyond_the_first_routes_is_looked_up_among_all_which_are_made_once() -> None:
+    whole = Api(World())
+    made: list[str] = []
+
+    def list_routes() -> tuple[Route, ...]:
+        made.append("all")
+        return whole.routes
+
+    first = [route for route in whole.routes if route.operation == "submitTurn"]
+    billing = BillingService(entitlements=None, clock=whole.world.clock)
+    whole._app = HttpApp(first, whole.identity, billing, list_routes=list_routes)
+
+    asked = whole("POST", f"/conversations/{UNKNOWN}/messages", {"text": "Why?"})
+    assert (asked[0], made) == (404, [])
+    assert whole("GET", "/health")[0] == 200
+    assert whole("GET", "/nowhere")[0] == 404
+    assert whole("GET", f"/conversations/{UNKNOWN}")[0] == 404
+    assert made == ["all"]
