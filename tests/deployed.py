@@ -70,8 +70,13 @@ class Deployed:
     @contextmanager
     def released_worker(self, variables: Mapping[str, str]) -> Iterator[None]:
         """Release a worker with other settings for a while, and take it back by moving the alias."""
+        with self.released(load_outputs(self.places)["WorkerFunctionName"], variables):
+            yield
+
+    @contextmanager
+    def released(self, name: str, variables: Mapping[str, str]) -> Iterator[None]:
+        """Release a function with other settings for a while, and take it back by moving the alias."""
         functions = Session(self.places).functions
-        name = load_outputs(self.places)["WorkerFunctionName"]
         usual = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         before = functions.get_alias(FunctionName=name, Name=LIVE)["FunctionVersion"]
         functions.update_function_configuration(

@@ -1,0 +1,134 @@
+"""Nothing that a caller sends, and no key, is in any line that either function writes."""
+
+import json
+import os
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.places import ROOT
+from tests.completions import HOST, PNG, SCHEMA, URL, document, image, payload
+from tests.contract.test_response_streaming import ARN, build_variables, function, invoke
+from tests.strict.anthropic_events import Drop, Failure, Item, Reply, Stall, error, message, text, tool
+from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
+from tests.strict.lambda_server import serve_lambda
+from tests.strict.secrets_server import serve_secrets
+
+PROMPT, SYSTEM, LABEL, TITLE = "canary-prompt", "canary-system", "canary-label", "canary-title"
+WORDS, SAID, NAME = "canary-output", "canary-provider", "canary-field"
+SIGNATURE, PATH = "canary5ec7e7", "canary-path"
+ADDRESS = URL.replace("5ec7e7", SIGNATURE).replace("plan.pdf", f"{PATH}.pdf")
+PIXELS = PNG + b"canary-pixels-canary"
+CANARIES = (
+    *(PROMPT, SYSTEM, LABEL, TITLE, WORDS, SAID, NAME, SIGNATURE, PATH, KEY, "canary-pixels"),
+    *(b64encode(PIXELS).decode()[12:32], HOST),
+)
+ASKED = payload(
+    prompt=PROMPT,
+    system=SYSTEM,
+    images=[image(PIXELS, label=LABEL)],
+    documents=[document(ADDRESS, title=TITLE)],
+)
+ANSWER = tool(json.dumps({"city": WORDS}), name="emit")
+Case = tuple[Any, Reply | tuple[Item, ...], dict[str, str]]
+CASES: dict[str, Case] = {
+    "answered": (ASKED, message(ANSWER, stop="tool_use"), {}),
+    "no answer": (ASKED, message(text(WORDS)), {}),
+    "cut off": (ASKED, message(text(WORDS), stop="max_tokens"), {}),
+    "declined": (ASKED, message(text(WORDS), stop="refusal"), {}),
+    "does not fit": (
+        ASKED,
+        message(tool(json.dumps({"city": 3, WORDS: WORDS}), name="emit"), stop="tool_use"),
+        {},
+    ),
+    "unreadable": (ASKED, message(tool('{"city": "' + WORDS, name="emit"), stop="tool_use"), {}),
+    "refused": (ASKED, Failure(400, "invalid_request_error", message=f"{SAID} {PROMPT} {ADDRESS} {KEY}"), {}),
+    "denied": (ASKED, Failure(401, "authentication_error", message=f"{SAID} {KEY}"), {}),
+    "overloaded": (ASKED, Failure(529, "overloaded_error", message=f"{SAID} {PROMPT}"), {}),
+    "in band": (ASKED, (*message(ANSWER)[:4], error("api_error")), {}),
+    "dropped": (ASKED, (*message(ANSWER)[:4], Drop()), {}),
+    "late": (
+        ASKED,
+        (*message(ANSWER)[:4], Stall(30)),
+        {"STRUCTURED_COMPLETION_DEADLINE_MILLISECONDS": "1200"},
+    ),
+    "off": (ASKED, Drop(), {"STRUCTURED_COMPLETIONS_ENABLED": "false"}),
+    "no key": (ASKED, Drop(), {"MODEL_SECRET_ARN": ARN + "x"}),
+    "a bug": (ASKED, Drop(), {"STRUCTURED_COMPLETION_PROFILES": "{"}),
+    "unknown field": ({**ASKED, NAME: PROMPT}, Drop(), {}),
+    "malformed": ({**ASKED, "requestId": PROMPT, "workload": PROMPT}, Drop(), {}),
+    "no image": ({**ASKED, "images": [image(PIXELS, "image/jpeg", label=LABEL)]}, Drop(), {}),
+    "another host": ({**ASKED, "documents": [document("https://x/" + ADDRESS)]}, Drop(), {}),
+    "no schema": ({**ASKED, "jsonSchema": {**SCHEMA, "required": NAME, "$comment": PROMPT}}, Drop(), {}),
+}
+WAITED = """
+import json, logging, sys, traceback
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+from structured_completion.handler import handle
+class Context:
+    aws_request_id = "1"
+    def get_remaining_time_in_millis(self): return 60000
+try:
+    answer = handle(json.load(sys.stdin), Context())
+    json.dump(answer, sys.stderr)
+except Exception as failure:
+    traceback.print_exc(file=sys.stdout)  # as Lambda's own client does
+    print(str(failure), file=sys.stderr)
+"""
+
+
+@contextmanager
+def behind(reply: Reply | tuple[Item, ...]) -> Iterator[tuple[StrictAnthropicServer, dict[str, str]]]:
+    with serve_anthropic() as provider, serve_secrets({ARN: KEY}) as aws:
+        provider.play(*[reply] * 4)
+        yield provider, build_variables(provider.url, aws)
+
+
+def wait_for(event: Any, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return what the function that is waited for wrote to its log, and what its caller was told."""
+    variables = {
+        **environ,
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT / 'layers/shared/python'}:{ROOT / 'functions'}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", WAITED],
+        input=json.dumps(event),
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+def stream(event: Any, environ: Mapping[str, str], log: Path) -> tuple[str, str]:
+    with serve_lambda() as server, function(server, "structured_completion.streaming.handle", log, environ):
+        frames, _, _ = invoke(server, event)
+    return log.read_text(), json.dumps(frames[-1])
+
+
+@pytest.mark.req("A-SCRS-05", "A-SCRS-14", "A-SCDO-11", "A-SC-01")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("streamed", [False, True], ids=["waited", "streamed"])
+def test_no_line_holds_what_was_sent_or_said(case: str, *, streamed: bool, tmp_path: Path) -> None:
+    event, reply, changes = CASES[case]
+    with behind(reply) as (_, variables):
+        environ = variables | changes
+        log, told = stream(event, environ, tmp_path / "log") if streamed else wait_for(event, environ)
+
+    # What happened is logged, so that silence is not taken for discretion.
+    if case != "a bug" or streamed:
+        assert "structured_completion" in log
+    assert [canary for canary in CANARIES if canary in log] == []
+    if case != "answered":
+        assert [canary for canary in CANARIES if canary in told] == []
+    else:
+        assert WORDS in told
