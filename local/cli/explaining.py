@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from local.cli.inspecting import describe_inspection
+
 Record = dict[str, Any]
 Moment = tuple[datetime, str]
 
@@ -11,6 +13,7 @@ Moment = tuple[datetime, str]
 def write_timeline(record: Record) -> str:
     """Return the record for a person to read: who and what, what it was made of, then moment by moment."""
     lines = [*_describe_head(record), "", *_describe_composition(record["composition"])]
+    lines += ["", *describe_inspection(record["inspection"])]
     lines += ["", *_describe_moments(record), "", *_describe_end(record)]
     return "\n".join(lines)
 
@@ -33,7 +36,6 @@ def _describe_composition(made: Record) -> Iterator[str]:
     if "instructions" in made:
         yield from _describe_instructions(made["instructions"])
         yield f"code         {made['release']}"
-        yield f"tools        {', '.join(tool['name'] for tool in made['tools']) or 'none'}"
         yield f"limits       {_describe_limits(made['limits'])}"
         yield f"history      {_count(made['historyMessages'], 'message')}"
 

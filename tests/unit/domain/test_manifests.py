@@ -18,17 +18,23 @@ PROFILE = Profile(name="docs", version="v1", title="Docs", identity="You help.",
 
 def describe(profile: Profile = PROFILE, *, nonce: str = "n1", tool: Look | None = None) -> dict[str, object]:
     tools: tuple[Tool, ...] = (tool or Look(),)
-    prompt = compose_prompt(profile, retrieves=True, nonce=nonce)
-    assistant = Assistant(prompt=prompt, tools=tools)
-    return build_manifest(profile, assistant, variables={"nonce": nonce}, history=3, release="1+a")
+    composed = compose_prompt(profile, retrieves=True, nonce=nonce)
+    return build_manifest(
+        profile,
+        Assistant(prompt=composed.join(), tools=tools),
+        parts=composed.parts,
+        variables={"nonce": nonce},
+        history=3,
+        release="1+a",
+    )
 
 
 def variant_of(manifest: dict[str, object]) -> tuple[object, object]:
-    """Return the variant key, and the hash of the stable block."""
+    """Return the variant key, and the hashes of the stable blocks."""
     instructions, blocks = manifest["instructions"], manifest["blocks"]
     assert isinstance(instructions, dict)
     assert isinstance(blocks, list)
-    return instructions["variantKey"], blocks[0]["sha256"]
+    return instructions["variantKey"], [block["sha256"] for block in blocks if block["cached"]]
 
 
 def test_the_same_variant_key_stands_for_the_same_bytes_from_turn_to_turn() -> None:

@@ -62,6 +62,33 @@ RECORD: dict[str, Any] = {
         ],
         "verification": {"citationsVerified": 2, "citationsRemoved": 1, "passagesInContext": 1},
     },
+    "inspection": {
+        "blocks": [
+            {"name": "guidance", "characters": 40, "sha256": "a", "cached": True},
+            {"name": "identity", "characters": 20, "sha256": "b", "cached": True},
+            {"name": "fence_rules", "characters": 30, "sha256": "c", "cached": False},
+        ],
+        "tools": [
+            {"name": "search_docs", "state": "offered", "reason": None, "calls": 1},
+            {"name": "lookup_docs", "state": "withheld", "reason": "switched_off", "calls": 0},
+            {"name": "teleport", "state": "unknown", "reason": None, "calls": 2},
+        ],
+        "corpora": None,
+        "searched": ["handbook"],
+        "grounding": [
+            {
+                "passageId": "p-1",
+                "documentId": "d-1",
+                "corpusId": "handbook",
+                "version": 2,
+                "score": 0.91,
+                "source": "search_docs",
+                "position": 0,
+                "retrievedAt": "2031-05-06T12:00:01.150000+00:00",
+                "cited": True,
+            }
+        ],
+    },
     "steps": [
         {
             "position": 0,
@@ -121,6 +148,21 @@ def test_a_record_reads_as_a_timeline() -> None:
     assert "switched off lookup_docs" in told
     assert "usage        200 tokens in, 20 out; 0.001230 USD of 2026-10-24" in told
     assert "delivery     9 envelopes, 9 frames arrived, 1 did not, 0 had no listener" in told
+
+
+@pytest.mark.req("P-TRACE-02", "P-TRACE-03")
+def test_what_the_turn_had_and_used_is_told_in_the_record_s_order() -> None:
+    told = write_timeline(RECORD).splitlines()
+
+    assert "blocks       guidance 40, identity 20 | fence_rules 30" in told
+    tools = (
+        "search_docs (called once), lookup_docs (withheld: switched off),"
+        " teleport (unknown: nobody offered it, called 2 times)"
+    )
+    assert f"tools        {tools}" in told
+    assert "corpora      all this person may read; searched: handbook" in told
+    assert "grounding    1 passages, 1 of them cited" in told
+    assert "             p-1 v2 of d-1, by search_docs, score 0.91" in told
 
 
 def test_a_run_that_no_worker_took_and_a_call_without_an_end_are_told_as_such() -> None:

@@ -96,6 +96,7 @@ def test_a_record_answers_what_happened_in_that_turn() -> None:
     assert record.outcome["verification"] == {
         "citationsVerified": 0,
         "citationsRemoved": 1,
+        "cited": [],
         "passagesInContext": 0,
     }
     (step,) = record.steps

@@ -4,22 +4,29 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from json import dumps
 
+from equerry.domain.composition import PromptPart
 from equerry.domain.profiles import Profile
 from equerry.engine.assistant import Assistant
 from equerry.engine.model import ToolSpec
 
 
 def build_manifest(
-    profile: Profile, assistant: Assistant, *, variables: Mapping[str, object], history: int, release: str
+    profile: Profile,
+    assistant: Assistant,
+    *,
+    parts: Sequence[PromptPart],
+    variables: Mapping[str, object],
+    history: int,
+    release: str,
 ) -> dict[str, object]:
     """Return what a run is composed of.
 
     Args:
+        parts: of the instructions, in the order in which they were composed.
         variables: what the instructions hold of this turn alone.
         history: messages of the transcript that it sees.
         release: which code composed it; with the profile's version it resolves the instructions.
     """
-    stable, dynamic = assistant.prompt.stable, assistant.prompt.dynamic
     registry = [_describe_tool(spec) for spec in assistant.specs]
     return {
         "release": release,
@@ -30,11 +37,10 @@ def build_manifest(
             "variantKey": derive_variant_key(profile, assistant.specs, release),
             "variables": dict(variables),
         },
-        "blocks": [
-            {"name": "stable", "characters": len(stable), "sha256": _hash(stable), "cached": True},
-            {"name": "dynamic", "characters": len(dynamic), "sha256": _hash(dynamic), "cached": False},
-        ],
+        "blocks": [_describe_part(part) for part in parts],
         "tools": registry,
+        "withheld": _list_withheld(profile, assistant),
+        "corpora": ["*"] if profile.corpora is None else list(profile.corpora),
         "registrySha256": _hash(dumps(registry, sort_keys=True)),
         "activations": [],
         "grounding": [],
@@ -47,6 +53,21 @@ def derive_variant_key(profile: Profile, specs: Sequence[ToolSpec], release: str
     """Return the key of the instructions' stable part, 16 hexadecimal digits: same key, same bytes."""
     parts = [release, profile.name, profile.version, *(f"{spec.name} {_hash_schema(spec)}" for spec in specs)]
     return _hash("\x1f".join(parts))[:16]
+
+
+def _describe_part(part: PromptPart) -> Mapping[str, object]:
+    return {
+        "name": part.name,
+        "characters": len(part.text),
+        "sha256": _hash(part.text),
+        "cached": part.is_stable,
+    }
+
+
+def _list_withheld(profile: Profile, assistant: Assistant) -> list[Mapping[str, object]]:
+    """Return the profile's tools that were not offered: nothing but a switch keeps one back."""
+    offered = {spec.name for spec in assistant.specs}
+    return [{"name": name, "reason": "switched_off"} for name in profile.tools if name not in offered]
 
 
 def _describe_tool(spec: ToolSpec) -> Mapping[str, object]:

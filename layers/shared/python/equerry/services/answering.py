@@ -97,14 +97,15 @@ class AnswerService:
             variables["standIn"] = f"{stand_in.provider}/{stand_in.model}"
             narrator.publisher.publish(Step(stage="composing", label=STANDING_IN))
         tools = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
+        composed = compose_prompt(
+            profile,
+            retrieves=bool(tools),
+            nonce=nonce,
+            degraded=degraded,
+            stands_in=stand_in is not None,
+        )
         assistant = Assistant(
-            prompt=compose_prompt(
-                profile,
-                retrieves=bool(tools),
-                nonce=nonce,
-                degraded=degraded,
-                stands_in=stand_in is not None,
-            ),
+            prompt=composed.join(),
             tools=tools,
             limits=bound_limits(profile.limits, reserved, self.limits),
         )
@@ -116,6 +117,7 @@ class AnswerService:
         manifest = build_manifest(
             profile,
             assistant,
+            parts=composed.parts,
             variables=variables,
             history=len(history),
             release=self.release,

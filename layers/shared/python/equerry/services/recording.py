@@ -34,6 +34,7 @@ def describe_outcome(narrator: Narrator, model: ModelChoice | None) -> Mapping[s
         "verification": {
             "citationsVerified": len(citations.refs),
             "citationsRemoved": citations.removed,
+            "cited": list(dict.fromkeys(ref.passage_id for ref in citations.refs)),
             "passagesInContext": len(citations.evidence.passage_ids),
         },
         "answerCharacters": len(narrator.text),

@@ -4,6 +4,7 @@ from datetime import date, datetime
 
 from equerry.channel.events import ExecutionMode, StopReason
 from equerry.domain.conversations import RunStatus
+from equerry.domain.inspection import ToolState
 from equerry.domain.steps import ActionOutcome
 from equerry.surfaces.http.models import ModelAnswer, UsageAnswer
 from equerry.surfaces.http.wire import WireModel
@@ -47,6 +48,42 @@ class TurnUsageAnswer(WireModel):
     characters_retrieved: int
 
 
+class ToolInspectionAnswer(WireModel):
+    """A tool of the turn; `reason` says why one was withheld, `unknown` is one that nobody offered."""
+
+    name: str
+    state: ToolState
+    reason: str | None
+    calls: int
+
+
+class GroundingAnswer(WireModel):
+    """A passage in the turn; `source` is the tool or `fast_path`, `cited` null where nobody can tell."""
+
+    passage_id: str
+    document_id: str
+    corpus_id: str | None
+    version: int | None
+    score: float | None
+    source: str
+    position: int | None
+    retrieved_at: datetime | None
+    cited: bool | None
+
+
+class InspectionAnswer(WireModel):
+    """What the turn had and what it used, as recorded.
+
+    `blocks` are in the order in which they were composed; `corpora` is null for all the person may read.
+    """
+
+    blocks: list[dict[str, object]]
+    tools: list[ToolInspectionAnswer]
+    corpora: list[str] | None
+    searched: list[str]
+    grounding: list[GroundingAnswer]
+
+
 class RunRecordAnswer(WireModel):
     """How a run went, without a word of what was said; times are in UTC."""
 
@@ -69,6 +106,7 @@ class RunRecordAnswer(WireModel):
     error_code: str | None
     composition: dict[str, object]
     outcome: dict[str, object]
+    inspection: InspectionAnswer
     steps: list[StepRecordAnswer]
     deliveries: dict[str, object] | None
     usage: TurnUsageAnswer | None

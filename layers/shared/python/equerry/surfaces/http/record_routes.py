@@ -3,9 +3,10 @@
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 
+from equerry.domain.inspection import RunInspection, inspect_run
 from equerry.domain.records import Incident, RecordPlace, RunRecord, UsageRecord
 from equerry.domain.steps import ToolStep
 from equerry.kernel.errors import InvalidInput
@@ -15,9 +16,12 @@ from equerry.services.records import RunRecordService
 from equerry.surfaces.http.exchange import HttpAnswer, HttpRequest
 from equerry.surfaces.http.models import ModelAnswer, UsageAnswer
 from equerry.surfaces.http.record_models import (
+    GroundingAnswer,
+    InspectionAnswer,
     RunRecordAnswer,
     RunRecordList,
     StepRecordAnswer,
+    ToolInspectionAnswer,
     TurnUsageAnswer,
 )
 from equerry.surfaces.http.routing import Parameter, Route
@@ -165,9 +169,20 @@ def _encode(record: RunRecord, organisation_id: OrganisationId) -> RunRecordAnsw
         error_code=record.error_code,
         composition=dict(record.composition),
         outcome=dict(record.outcome),
+        inspection=_encode_inspection(inspect_run(record)),
         steps=[_encode_step(step) for step in record.steps],
         deliveries=None if record.deliveries is None else dict(record.deliveries),
         usage=_encode_usage(record.usage) if record.usage else None,
+    )
+
+
+def _encode_inspection(found: RunInspection) -> InspectionAnswer:
+    return InspectionAnswer(
+        blocks=[dict(block) for block in found.blocks],
+        tools=[ToolInspectionAnswer(**asdict(tool)) for tool in found.tools],
+        corpora=None if found.corpora is None else list(found.corpora),
+        searched=list(found.searched),
+        grounding=[GroundingAnswer(**asdict(item)) for item in found.grounding],
     )
 
 
