@@ -34,8 +34,8 @@ TURNS_A_VISIT = 5
 """A visit opens one conversation, asks for one ticket and opens one socket."""
 IO_REQUESTS = 60
 """Reads and writes of Aurora's storage for one turn."""
-WAKES_A_MONTH, AWAKE_UNITS, SWEEP_S = 30.4, 1.0, 60
-"""The daily sweep wakes a database that paused; it stays awake until it may pause again."""
+WAKES_A_MONTH, AWAKE_UNITS, SWEEP_S = 4.35, 1.0, 60
+"""The weekly sweep wakes a database that paused; it stays awake until it may pause again."""
 LOG_KB = 15.0
 """Written by all functions and both APIs for one turn."""
 NAT_KB_A_FRAME = 2.0
@@ -82,7 +82,7 @@ def price_idle(resources: Resources, prices: Prices) -> Lines:
     polls = sources * POLLERS * POLLS_A_MINUTE * 60 * hours
     return {
         f"Aurora, {units:g} capacity units": units * unit_hour * hours,
-        "Aurora, awake for the daily sweep": awake * unit_hour,
+        "Aurora, awake for the weekly sweep": awake * unit_hour,
         "NAT gateway": _sum(resources, "AWS::EC2::NatGateway", lambda _: 1.0)
         * prices["network"]["nat_gateway_hour"]
         * hours,
