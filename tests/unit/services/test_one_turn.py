@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 from equerry.adapters.fixture.script import call, fail, replay, say
@@ -92,7 +93,37 @@ def test_a_second_turn_is_refused_while_the_first_is_alive_and_accepted_after_it
     assert world.types(second.run_id)[-1] == "done"
 
 
-@pytest.mark.req("A-LEASE-01")
+@pytest.mark.req("A-TURN-01")
+def test_a_turn_has_its_conversation_s_lease_before_anything_else_is_done_for_it() -> None:
+    world = World()
+    accepted = world.submit(world.open_conversation())
+    entered = list(world.entry_fate.effects)
+    world.deliver(accepted)
+
+    assert entered.index("admissions.admit") < entered.index("queue.enqueue_run")
+    assert world.fate.effects[0] == "leases.claim"
+    assert world.fate.effects.index("model.stream") > 0
+
+
+@pytest.mark.req("A-TURN-01")
+def test_a_worker_without_the_lease_reads_nothing_says_nothing_and_asks_no_model() -> None:
+    world = World()
+    conversation = world.open_conversation()
+    accepted = world.submit(conversation)
+    world.leases.claim(
+        conversation,
+        accepted.run_id,
+        now=world.clock.now(),
+        until=world.clock.now() + timedelta(seconds=60),
+    )
+
+    assert world.deliver(accepted) == "not_ours"
+
+    assert world.fate.effects == ["leases.claim"]
+    assert (world.model.requests, world.types(accepted.run_id)) == ([], [])
+
+
+@pytest.mark.req("A-LEASE-01", "A-TURN-01")
 def test_of_many_turns_at_once_one_is_accepted() -> None:
     world = World()
     conversation = world.open_conversation()

@@ -147,6 +147,7 @@ class World:
     connections: MemoryConnectionAdapter = field(default_factory=MemoryConnectionAdapter)
     channel: MemoryChannelAdapter = field(default_factory=MemoryChannelAdapter)
     queue: MemoryQueueAdapter = field(default_factory=MemoryQueueAdapter)
+    new_nonce: Callable[[], str] = lambda: NONCE
     metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
     switch: MemorySwitchAdapter = field(default_factory=MemorySwitchAdapter)
     profiles: MemoryProfileAdapter = field(default_factory=lambda: MemoryProfileAdapter(PROFILE))
@@ -286,7 +287,7 @@ class World:
             model=cast("FixtureModelAdapter", self.fate.wrap("model", self.model)),
             endings=self.endings,
             build_tools=self.build_tools,
-            new_nonce=lambda: NONCE,
+            new_nonce=self.new_nonce,
             limits=self.limits,
             clock=self.clock,
             keep_time=self.keep_time,
