@@ -100,7 +100,7 @@ class Dashboard(Construct):
         hits = self._metric("CacheHitRatePct", cloudwatch.Stats.AVERAGE)
         self._row(
             _graph("Tokens", self._metric("TokensSpent", _SUM), right=hits),
-            _graph("Upkeep", *self._counts("RetentionPurged", "SwitchUnparseable")),
+            _graph("Upkeep", *self._counts("RetentionPurged", "OrgOffboardPurge", "SwitchUnparseable")),
         )
         outliers = self._metric("RetrievalOutliers", _SUM)
         self._row(

@@ -241,7 +241,8 @@ def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_pat
         provider.play(EMITTED)
         frames, end, _ = invoke(server, payload(documents=[document()]))
 
-    assert [frame["type"] for frame in frames] == ["start", "output", "result"]
+    # A machine that is busy enough has time for a ping while the SDK is imported.
+    assert [frame["type"] for frame in frames if frame["type"] != "ping"] == ["start", "output", "result"]
     assert frames[0] == {
         "type": "start",
         "requestId": REQUEST_ID,

@@ -14,6 +14,10 @@ MINIMAL = {
     "stage": "trial",
     "region": "eu-central-1",
     "auth": {"jwks_url": "https://login.example.com/keys", "issuer": "https://login.example.com"},
+    "identity": {
+        "service_url": "https://identity.example.com",
+        "minting": "arn:aws:lambda:eu-central-1:123456789012:function:mint:assistant",
+    },
 }
 
 

@@ -21,7 +21,9 @@ _ID = re.compile(r"[\w.@|:+=~-]{1,128}", re.ASCII)
 
 
 class HttpDirectoryAdapter:
-    """DirectoryPort over `GET {url}/organisations/{id}/users/{id}/projects`, which answers `{"projectIds": [...]}`.
+    """DirectoryPort over `GET {url}/organisations/{id}/users/{id}/projects`.
+
+    The answer is `{"projectIds": [...]}`.
 
     It is asked in this service's own name: a worker, a socket and the reaper have no caller's token.
     """

@@ -9,7 +9,7 @@ import openai
 
 from equerry.adapters.openai.events import ResponseReader
 from equerry.adapters.openai.failures import read_status_error
-from equerry.adapters.openai.request import PROVIDER, Json, find_strict, encode_request
+from equerry.adapters.openai.request import PROVIDER, Json, encode_request, find_strict
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.http import (
