@@ -46,20 +46,21 @@ def test_stop_in_one_tab_and_send_in_another_works_at_once(indexed: Deployed, ad
     assert wait_for_end(ada, following)["stopReason"] == "end_turn"
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.req("A-LEASE-01")
 def test_of_questions_from_several_tabs_at_once_one_is_accepted(indexed: Deployed, ada: Api) -> None:
     conversation = ada.post("/conversations", {})["conversationId"]
 
-    def send(number: int) -> str:
+    def send(_number: int) -> str:
         with indexed.api("ada") as tab:
             try:
-                return str(start(tab, f"What is forbidden inside the dome, {number}?", conversation)[1])
+                return str(start(tab, LONG_QUESTION, conversation)[1])
             except ApiRefused as refused:
                 return refused.code
 
-    with ThreadPoolExecutor(3) as tabs:
+    # Slow enough that the turn of the first still lives when the gateway lets the last one in.
+    with indexed.slow_answers(), ThreadPoolExecutor(3) as tabs:
         told = list(tabs.map(send, range(3)))
-
-    assert told.count("turn_in_progress") == 2
-    (run_id,) = [each for each in told if each != "turn_in_progress"]
-    assert wait_for_end(ada, run_id)["stopReason"] == "end_turn"
+        assert told.count("turn_in_progress") == 2
+        (run_id,) = [each for each in told if each != "turn_in_progress"]
+        assert wait_for_end(ada, run_id)["stopReason"] == "end_turn"
