@@ -119,8 +119,7 @@ def kill_at(cell: Cell, containers: Containers, stage: Stage, message: Message) 
         if not stage.carried_out:
             kill()
             return Reset()
-        threading.Thread(target=kill).start()
-        return LoseAnswer()
+        return LoseAnswer(then=kill)
 
     with cell.weather(Once(stage.call, strike)):
         process.append(containers.begin(message))

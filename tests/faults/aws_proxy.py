@@ -98,6 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             status, headers, answer = self._ask(body)
         if isinstance(fault, LoseAnswer):
+            fault.then()
             self._die()
         else:
             self._answer(status, headers, answer)

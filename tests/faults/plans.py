@@ -39,7 +39,13 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class LoseAnswer:
-    """The call is carried out, and the connection dies before its answer comes back."""
+    """The call is carried out, and the connection dies before its answer comes back.
+
+    Attributes:
+        then: between the two, of a call of AWS.
+    """
+
+    then: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
