@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from equerry.domain.routing import (
@@ -27,6 +27,12 @@ LIVE = ("bedrock", "anthropic", "openai", "google")
 KEYED = ("anthropic", "openai", "google")
 """Those of them that want a key."""
 _LEVELS: Mapping[str, ReasoningLevel] = {"low": "low", "medium": "medium", "high": "high"}
+
+
+class _ConnectKeyed(Protocol):
+    def __call__(
+        self, *, model: str, api_key: str, base_url: str | None, clock: Clock, jitter: Callable[[], float]
+    ) -> ModelPort: ...
 
 
 class ModelSettings(Protocol):
@@ -132,12 +138,8 @@ def build_adapter(
             return _build_fixture(clock)
         case "bedrock":
             return _build_bedrock(choice, settings, clock)
-        case "anthropic":
-            return _build_anthropic(choice, settings, clients, clock)
-        case "openai":
-            return _build_openai(choice, settings, clients, clock)
-        case "google":
-            return _build_google(choice, settings, clients, clock)
+        case "anthropic" | "openai" | "google":
+            return _build_keyed(choice, settings, clients, clock)
         case "codex":
             return _build_codex(choice, settings, clock)
         case unknown:
@@ -172,12 +174,10 @@ def _build_bedrock(choice: ModelChoice, settings: ModelSettings, clock: Clock) -
     )
 
 
-def _build_anthropic(
+def _build_keyed(
     choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
 ) -> ModelPort:
-    from equerry.adapters.anthropic.model import connect_anthropic
-
-    return connect_anthropic(
+    return _load_connect(choice.provider)(
         model=choice.model,
         api_key=_fetch_key(choice.provider, settings, clients, clock),
         base_url=_find_address(choice.provider, settings),
@@ -186,32 +186,21 @@ def _build_anthropic(
     )
 
 
-def _build_openai(
-    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
-) -> ModelPort:
-    from equerry.adapters.openai.model import connect_openai
+def _load_connect(provider: str) -> _ConnectKeyed:
+    """Return what opens a keyed provider's adapter, importing that one's client alone."""
+    match provider:
+        case "anthropic":
+            from equerry.adapters.anthropic.model import connect_anthropic
 
-    return connect_openai(
-        model=choice.model,
-        api_key=_fetch_key(choice.provider, settings, clients, clock),
-        base_url=_find_address(choice.provider, settings),
-        clock=clock,
-        jitter=random.random,
-    )
+            return connect_anthropic
+        case "openai":
+            from equerry.adapters.openai.model import connect_openai
 
+            return connect_openai
+        case _:
+            from equerry.adapters.google.model import connect_google
 
-def _build_google(
-    choice: ModelChoice, settings: ModelSettings, clients: "AwsClients", clock: Clock
-) -> ModelPort:
-    from equerry.adapters.google.model import connect_google
-
-    return connect_google(
-        model=choice.model,
-        api_key=_fetch_key(choice.provider, settings, clients, clock),
-        base_url=_find_address(choice.provider, settings),
-        clock=clock,
-        jitter=random.random,
-    )
+            return connect_google
 
 
 def _build_codex(choice: ModelChoice, settings: ModelSettings, clock: Clock) -> ModelPort:
