@@ -269,7 +269,7 @@ def test_a_page_of_the_list_reads_its_index_and_never_the_table(connections: Pos
     }
     with connections.transaction(scope) as rows:
         # What the index can do, whatever the table's statistics happen to say of other tests' rows.
-        for way in ("enable_seqscan", "enable_bitmapscan", "enable_sort"):
+        for way in ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_incremental_sort"):
             rows.execute(f"SET LOCAL {way} = off")
         rows.execute("EXPLAIN (COSTS OFF, FORMAT JSON) " + LIST_ACTIVE, wanted)
         (row,) = rows.fetchall()

@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
+from equerry.channel.envelope import Envelope
 from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
 from equerry.channel.marker import Marker
 from equerry.channel.publisher import Publisher
@@ -13,7 +14,7 @@ from equerry.domain.leases import Lease, LeaseLost
 from equerry.domain.pricing import find_cost
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import NotFound
+from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.identifiers import RunId
 from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
@@ -32,6 +33,7 @@ INTERRUPTED_LATE = "The assistant was interrupted before it finished. What it ha
 SETTLING_S = 30
 """A settler that dies as well is followed by another after this long."""
 _PAGE = 500
+_CONTESTED_ATTEMPTS = 5
 _UNCOUNTED: frozenset[StopReason | None] = frozenset({"cancelled", "error", "interrupted"})
 """A run that stopped so may have broken off a round, whose tokens no provider reported."""
 
@@ -50,9 +52,23 @@ class RecoveryService:
     clock: Clock
 
     def settle_lapsed(self, *, limit: int = 100) -> int:
-        """End the runs of up to `limit` lapsed leases; returns how many conversations are free again."""
-        lapsed = self.leases.list_lapsed(now=self.clock.now(), limit=limit)
-        return sum(self.settle(lease) for lease in lapsed)
+        """End the runs of up to `limit` lapsed leases; returns how many conversations are free again.
+
+        A lease that cannot be settled keeps none of the others waiting.
+
+        Raises:
+            Exception: the first of those met, after every lease was tried.
+        """
+        settled, failures = 0, list[Exception]()
+        for lease in self.leases.list_lapsed(now=self.clock.now(), limit=limit):
+            try:
+                settled += self.settle(lease)
+            except Exception as failure:  # noqa: BLE001  # raised below
+                logger.warning("lease_not_settled", extra={"run_id": lease.run_id, "error": str(failure)})
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        return settled
 
     def settle(self, lease: Lease) -> bool:
         """Free a conversation whose run has ended, or whose holder is dead.
@@ -164,11 +180,26 @@ class RecoveryService:
     def complete_log(self, scope: Scope, run: Run) -> None:
         """Write what the log of an ended run still lacks: the answer's anchor, the error, the one `done`.
 
-        If the run's own worker, or another settler, writes at the same time, one of them gets each place.
+        If somebody else writes at the same time, one of them gets each place. That may be another settler,
+        or the run's own worker with a last text: only the second leaves the log without its end, so what is
+        lacking is looked up again.
+
+        Raises:
+            Unavailable: others kept writing; the next settler goes on.
         """
-        last = self.log.find_last(run.run_id)
-        if last is not None and last.is_terminal:
-            return
+        for _ in range(_CONTESTED_ATTEMPTS):
+            last = self.log.find_last(run.run_id)
+            if last is not None and last.is_terminal:
+                return
+            try:
+                self._publish_rest(scope, run, last)
+            except EnvelopeExists:
+                logger.info("run_log_contested", extra={"run_id": run.run_id})
+            else:
+                return
+        raise Unavailable(f"another writer holds the log of run {run.run_id}")
+
+    def _publish_rest(self, scope: Scope, run: Run, last: Envelope | None) -> None:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
@@ -176,24 +207,21 @@ class RecoveryService:
             clock=self.clock,
             last_seq=last.seq if last else 0,
         )
-        anchored = last is not None and last.type in ("message", "error")
-        try:
-            if last is None:
-                publisher.publish(accept_run(run))
-            if not anchored:
-                self._publish_answer(scope, run, publisher)
-            if run.error_code and (last is None or last.type != "error"):
-                publisher.publish(RunError(code=run.error_code, message=run.error_message or INTERRUPTED))
-            stop_reason: StopReason = run.stop_reason or "interrupted"
-            publisher.publish(Done(stop_reason=stop_reason, usage=run.usage))
-        except EnvelopeExists:
-            logger.info("run_settled_elsewhere", extra={"run_id": run.run_id})
+        written = last.type if last else None
+        if written is None:
+            publisher.publish(accept_run(run))
+        if written not in ("message", "error"):
+            self._publish_answer(scope, run, publisher, with_citations=written != "citations")
+        if run.error_code and written != "error":
+            publisher.publish(RunError(code=run.error_code, message=run.error_message or INTERRUPTED))
+        stop_reason: StopReason = run.stop_reason or "interrupted"
+        publisher.publish(Done(stop_reason=stop_reason, usage=run.usage))
 
-    def _publish_answer(self, scope: Scope, run: Run, publisher: Publisher) -> None:
+    def _publish_answer(self, scope: Scope, run: Run, publisher: Publisher, *, with_citations: bool) -> None:
         answer = self.runs.find_answer(scope, run.run_id)
         if answer is None:
             return
-        if answer.citations:
+        if answer.citations and with_citations:
             publisher.publish(Citations(message_id=answer.message_id, refs=answer.citations))
         publisher.publish(MessagePersisted(message_id=answer.message_id, role="assistant"))
 
