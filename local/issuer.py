@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from local.directory import build_directory_route
+from local.memberships import FILE, Memberships
 from local.organisations import build_organisation_routes
 from local.places import Places
 from local.tokens import Mint, Person, build_mint, load_people
@@ -42,12 +43,13 @@ def build_app(mint: Mint, people: tuple[Person, ...], chat_origins: list[str]) -
         token, expires = mint.sign(person)
         return JSONResponse({"token": token, "expiresAt": expires}, headers={"Cache-Control": "no-store"})
 
+    state = mint.keys.folder.parent
     return Starlette(
         routes=[
             Route("/.well-known/jwks.json", answer_jwks),
             Route("/token", answer_token, methods=["POST"]),
-            build_directory_route(load_people),
-            *build_organisation_routes(mint, people, mint.keys.folder.parent),
+            build_directory_route(Memberships(state / FILE)),
+            *build_organisation_routes(mint, people, state),
         ],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=OURSELVES),

@@ -16,7 +16,7 @@ from local.cli.api import Api, find_target
 from local.cli.asking import GOOD_ENDS, Asker
 from local.cli.backfill_commands import backfill_app
 from local.cli.indexing import Indexer, Outcome
-from local.cli.inputs import require_conversation, require_corpus, require_text
+from local.cli.inputs import require_conversation, require_corpus, require_identifier, require_text
 from local.cli.life_commands import erase_app, sweep_app
 from local.cli.release_commands import release_app
 from local.cli.run_commands import run_app
@@ -25,6 +25,7 @@ from local.cli.switch_commands import switch_app
 from local.cli.telling import Teller
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
+from local.memberships import open_memberships
 from local.places import Places
 from local.tokens import Person, Role, build_mint
 
@@ -135,9 +136,20 @@ def token(
     user: Annotated[str, typer.Option(help="The user's id.")],
     org: Annotated[str, typer.Option(help="The organisation's id.")],
     role: Annotated[str, typer.Option(help="member or admin.")] = "member",
+    project: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A project they join in the local directory (repeatable); `local projects` ends it."
+        ),
+    ] = None,
 ) -> None:
     """Sign a token for the local stack, for anybody in any organisation (12 hours)."""
     places = Places.from_env()
+    if project:
+        joined = [require_identifier(each, what="--project") for each in project]
+        open_memberships(places).change_projects(
+            require_identifier(org, what="--org"), require_identifier(user, what="--user"), join=joined
+        )
     person = Person(user_id=user, organisation_id=org, role=_parse_role(role), name=user)
     typer.echo(build_mint(places).sign(person)[0])
 

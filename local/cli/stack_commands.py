@@ -1,11 +1,13 @@
-"""`equerry local up|down|status`."""
+"""`equerry local up|down|status|projects`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from local.cli.inputs import require_identifier
+from local.memberships import open_memberships
 from local.places import Places
 from local.progress import Progress
 
@@ -75,3 +77,28 @@ def status() -> None:
             typer.echo(f"  → {remedy}", err=True)
         raise typer.Exit(1)
     typer.echo(f"chat page   {stack.places.chat_url}")
+
+
+@stack_app.command()
+def projects(
+    user: Annotated[str, typer.Argument(help="The user's id; anybody you sign tokens for.")],
+    org: Annotated[str, typer.Option(help="The organisation's id.")],
+    join: Annotated[list[str] | None, typer.Option(help="A project they belong to now (repeatable).")] = None,
+    leave: Annotated[
+        list[str] | None, typer.Option(help="One they belong to no more (repeatable); gone within seconds.")
+    ] = None,
+) -> None:
+    """Change somebody's projects in the local directory, and list them, one a line."""
+    require_identifier(user, what="the user")
+    require_identifier(org, what="--org")
+    changes = {
+        name: [require_identifier(each, what=f"--{name}") for each in given or ()]
+        for name, given in (("join", join), ("leave", leave))
+    }
+    memberships = open_memberships(Places.from_env())
+    if any(changes.values()):
+        found = memberships.change_projects(org, user, **changes)
+    else:
+        found = memberships.find_projects(org, user) or ()
+    for project in found:
+        typer.echo(project)

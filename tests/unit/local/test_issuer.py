@@ -3,9 +3,12 @@ from pathlib import Path
 import jwt
 import pytest
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from local.cli.main import app
 from local.issuer import build_app
 from local.keys import KeyRing
+from local.memberships import FILE, Memberships
 from local.tokens import AUDIENCE, Mint, load_people
 
 ISSUER = "http://127.0.0.1:3308"
@@ -90,11 +93,55 @@ def test_a_key_before_the_last_one_is_forgotten(mint: Mint) -> None:
     assert first not in [key["kid"] for key in mint.keys.build_jwks()["keys"]]
 
 
-def test_the_directory_tells_of_the_demo_users_projects_and_knows_nobody_else(client: TestClient) -> None:
-    def ask(organisation: str, user: str) -> tuple[int, object]:
-        answer = client.get(f"/directory/organisations/{organisation}/users/{user}/projects")
-        return answer.status_code, answer.json().get("projectIds")
+def ask_directory(client: TestClient, organisation: str, user: str) -> tuple[int, object]:
+    answer = client.get(f"/directory/organisations/{organisation}/users/{user}/projects")
+    return answer.status_code, answer.json().get("projectIds")
 
-    assert ask("northwind", "ada") == (200, ["apollo", "gaia"])
-    assert ask("lakeside", "mira") == (200, [])
-    assert ask("lakeside", "ada") == (404, None)
+
+def test_the_directory_tells_of_the_demo_users_projects_and_knows_nobody_else(client: TestClient) -> None:
+    assert ask_directory(client, "northwind", "ada") == (200, ["apollo", "gaia"])
+    assert ask_directory(client, "lakeside", "mira") == (200, [])
+    assert ask_directory(client, "lakeside", "ada") == (404, None)
+
+
+def test_who_joins_or_leaves_is_answered_so_at_the_next_question(client: TestClient, tmp_path: Path) -> None:
+    memberships = Memberships(tmp_path / FILE)
+
+    memberships.change_projects("northwind", "ada", leave=["apollo"])
+    memberships.change_projects("northwind", "grace", join=["gaia", "apollo", "gaia"])
+    assert ask_directory(client, "northwind", "ada") == (200, ["gaia"])
+    assert ask_directory(client, "northwind", "grace") == (200, ["apollo", "gaia"])
+    assert ask_directory(client, "lakeside", "grace") == (404, None)
+
+    memberships.change_projects("northwind", "ada", join=["apollo"])
+    memberships.change_projects("northwind", "grace", leave=["gaia", "apollo", "unheard-of"])
+    assert ask_directory(client, "northwind", "ada") == (200, ["apollo", "gaia"])
+    assert ask_directory(client, "northwind", "grace") == (200, [])
+
+
+def test_the_command_line_changes_the_directory_and_a_token_may_join_a_project(
+    client: TestClient, tmp_path: Path
+) -> None:
+    environment = {"EQUERRY_STATE_DIR": str(tmp_path)}
+
+    def say(*words: str) -> str:
+        done = CliRunner().invoke(app, words, env=environment)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    say("token", "--user", "grace", "--org", "northwind", "--project", "apollo", "--project", "gaia")
+    assert ask_directory(client, "northwind", "grace") == (200, ["apollo", "gaia"])
+    say("token", "--user", "grace", "--org", "northwind")
+    assert say("local", "projects", "grace", "--org", "northwind") == "apollo\ngaia\n"
+    assert say("local", "projects", "grace", "--org", "northwind", "--leave", "apollo") == "gaia\n"
+    assert ask_directory(client, "northwind", "grace") == (200, ["gaia"])
+
+
+@pytest.mark.parametrize("name", ["a,b", "", "a/b", "ä"])
+def test_a_project_that_no_directory_could_name_is_refused(tmp_path: Path, name: str) -> None:
+    words = ["local", "projects", "grace", "--org", "northwind", "--join", name]
+
+    done = CliRunner().invoke(app, words, env={"EQUERRY_STATE_DIR": str(tmp_path)})
+
+    assert (done.exit_code, "--join" in done.stderr) == (2, True)
+    assert not (tmp_path / FILE).exists()
