@@ -11,6 +11,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from equerry.engine.schema_bounds import SchemaRefused
+from equerry.engine.schema_dialect import is_legal
 from equerry.engine.schema_walk import Json, list_schemas, write_pointer
 
 MOST_STEPS = 1_000_000
@@ -62,6 +63,13 @@ def build_check(document: Json) -> Check:
     Raises:
         SchemaRefused: it is no JSON Schema 2020-12.
     """
+    if not is_legal(document):
+        _require_legal(document)
+    # A registry of its own, and empty: the default one would fetch what a schema refers to from the network.
+    return Check(_build_class()(document, registry=Registry()))
+
+
+def _require_legal(document: Json) -> None:
     try:
         # Without the check of patterns: it would compile them with another engine's grammar.
         Draft202012Validator.check_schema(document, format_checker=FormatChecker(formats=()))
@@ -71,8 +79,6 @@ def build_check(document: Json) -> Check:
         ) from None
     except RecursionError:
         raise SchemaRefused("the schema nests too deeply") from None
-    # A registry of its own, and empty: the default one would fetch what a schema refers to from the network.
-    return Check(_build_class()(document, registry=Registry()))
 
 
 def _list_own(schema: Mapping[str, Any]) -> list[str]:
