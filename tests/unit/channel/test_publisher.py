@@ -311,6 +311,18 @@ def test_what_must_be_true_by_the_time_of_delivery_runs_after_persisting() -> No
     assert order == ["persist"]
 
 
+def test_what_was_kept_is_sent_although_what_should_come_first_fails() -> None:
+    recorder = Recorder()
+
+    def fail() -> None:
+        raise ConnectionError("the lease cannot be given back")
+
+    with pytest.raises(ConnectionError):
+        publisher(recorder).publish(Done(stop_reason="end_turn", usage=Usage()), before_delivery=fail)
+
+    assert [envelope.type for envelope in recorder.delivered] == ["done"]
+
+
 @pytest.mark.req(
     "A-EVT-01", "A-EVT-02", "A-EVT-03", "A-EVT-04", "A-EVT-05", "A-EVT-06", "A-EVT-07", "A-EVT-12", "A-EVT-13"
 )

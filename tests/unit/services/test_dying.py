@@ -180,6 +180,42 @@ def test_two_settlers_at_once_write_one_end(place: int) -> None:
     assert world.types(accepted.run_id)[-3:] == ["message", "error", "done"]
 
 
+def test_a_run_whose_end_somebody_else_told_is_counted_once_by_whoever_ended_it() -> None:
+    log = ContestedLog()
+    world = replace(live_world(), log=log)
+    conversation = world.open_conversation()
+    accepted = world.submit(conversation)
+
+    def ask_again(envelope: Envelope) -> None:
+        if envelope.type == "message":
+            lease = world.leases.find_lease(conversation)
+            assert lease is not None
+            assert world.recovery.settle(lease)
+        else:
+            log.countdown = 1
+
+    log.interfere, log.countdown = ask_again, 1
+    handling = world.deliver(accepted)
+
+    assert handling == "not_ours"
+    assert_ended_once(world, accepted)
+    assert len(world.metrics.list_amounts("Turns")) == 1
+
+
+def test_the_record_of_a_run_that_was_ended_for_it_tells_how_its_end_was_delivered() -> None:
+    world = live_world()
+    conversation = world.open_conversation()
+    world.sockets.subscribe(world.connect("page"), conversation, run_id=None, after=0)
+    accepted = world.submit(conversation)
+    world.clock.advance(QUEUE_LEASE_S + 1)
+
+    world.recovery.settle_lapsed()
+
+    told = world.explaining.fetch_record(ADA, accepted.run_id).deliveries
+    assert told is not None
+    assert (told["envelopes"], told["reached"], told["failed"]) == (3, 3, 0)
+
+
 def test_a_log_that_never_stops_being_written_is_left_to_the_next_settler() -> None:
     log = ContestedLog()
     world = replace(live_world(), log=log)

@@ -2,11 +2,13 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from equerry.adapters.fixture.script import ScriptedRound, fail, replay, say
+from equerry.domain.admission import Admission, AdmissionRequest
 from equerry.domain.leases import Lease, TurnInProgress
 from equerry.engine.model import TextDelta
 from equerry.kernel.errors import NotFound, Unavailable
@@ -17,7 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.contract.racing import race
+from tests.fakes.admission import MemoryAdmissionAdapter
 from tests.unit.services.world import ADA, BEN, World
+
+PATIENCE_S = 30.0
 
 
 def charged(world: World) -> int:
@@ -32,13 +37,13 @@ def answering(world: World, accepted: Acceptance) -> Iterator[threading.Event]:
 
     def wait(_request: object) -> ScriptedRound:
         speaks.set()
-        go_on.wait(5)
+        go_on.wait(PATIENCE_S)
         return say("Half", " an answer.")
 
     world.model._script = wait
     worker = threading.Thread(target=world.deliver, args=(accepted,))
     worker.start()
-    assert speaks.wait(5)
+    assert speaks.wait(PATIENCE_S)
     yield go_on
     go_on.set()
     worker.join()
@@ -84,16 +89,10 @@ def test_a_question_sent_right_after_stop_waits_for_the_run_to_let_go_and_is_acc
     world = World()
     conversation = world.open_conversation()
     first = world.submit(conversation)
-    with answering(world, first) as go_on:
+    with answering(world, first):
         assert world.turns.cancel(ADA, first.run_id).status == "running"
-        looks = iter(range(100))
-
-        def look_away(_seconds: float) -> None:
-            if next(looks) == 6:  # the pulse looks twice a second
-                go_on.set()
-            threading.Event().wait(0.1)
-
-        world.clock.sleep = look_away  # type: ignore[method-assign,assignment]
+        # The worker's threads need real time, however much there is.
+        world.clock.sleep = lambda _: time.sleep(0.01)  # type: ignore[method-assign,assignment]
 
         second = world.submit(conversation, "And now?")
 
@@ -116,10 +115,42 @@ def test_a_run_that_nobody_stopped_refuses_the_next_question_without_any_wait() 
             world.submit(conversation, "And now?")
 
 
+class SlowlyAdmitting(MemoryAdmissionAdapter):
+    """Something happens between a refusal and its being heard of, once."""
+
+    meanwhile: Callable[[], object] = staticmethod(lambda: None)
+
+    def admit(self, request: AdmissionRequest) -> Admission:
+        try:
+            return super().admit(request)
+        except TurnInProgress:
+            meanwhile, self.meanwhile = self.meanwhile, lambda: None
+            meanwhile()
+            raise
+
+
+@pytest.mark.req("A-LEASE-05")
+def test_a_run_that_lets_go_while_the_next_question_is_refused_does_not_stand_in_its_way() -> None:
+    world = World(script=replay([say("One."), say("Two.")]))
+    world.admissions = admissions = SlowlyAdmitting(world.leases)
+    conversation = world.open_conversation()
+    first = world.submit(conversation)
+    admissions.meanwhile = lambda: world.deliver(first)
+
+    second = world.submit(conversation, "And now?")
+
+    assert world.types(first.run_id)[-1] == "done"
+    assert world.deliver(second) == "answered"
+
+
 def test_a_run_that_does_not_stop_in_time_still_refuses_the_next_question() -> None:
     world = World()
     conversation = world.open_conversation()
     accepted = world.submit(conversation)
+    asked = world.interrupts.is_interrupted
+    world.interrupts.is_interrupted = lambda run_id: (  # type: ignore[method-assign]
+        threading.current_thread().name != "pulse" and asked(run_id)
+    )
     with answering(world, accepted):
         world.turns.cancel(ADA, accepted.run_id)
         began_s = world.clock.monotonic_s()
@@ -134,7 +165,10 @@ def test_a_run_that_does_not_stop_in_time_still_refuses_the_next_question() -> N
 def cancelled(world: World, accepted: Acceptance) -> None:
     with answering(world, accepted):
         world.turns.cancel(ADA, accepted.run_id)
-        threading.Event().wait(0.7)  # the pulse looks twice a second
+        deadline_s = time.monotonic() + PATIENCE_S
+        while world.store.runs[accepted.run_id].status != "ended" and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+    assert world.store.runs[accepted.run_id].stop_reason == "cancelled"
 
 
 def failed(world: World, accepted: Acceptance) -> None:

@@ -186,6 +186,7 @@ class World:
     def recovery(self) -> RecoveryService:
         return RecoveryService(
             runs=self.fate.wrap("runs", MemoryRunAdapter(self.store, keeps=True)),
+            records=self.fate.wrap("records", MemoryRunRecordAdapter(self.store)),
             leases=self.fate.wrap("leases", self.leases),
             admissions=self.fate.wrap("admissions", self.admissions),
             interrupts=self.fate.wrap("interrupts", self.interrupts),

@@ -161,9 +161,12 @@ class Publisher:
             raise
         self.last_seq = envelope.seq
         self._over = envelope.is_terminal
-        before_delivery()
-        self.report = self.report.add(envelope.seq, self.broadcaster.deliver(envelope))
-        self._heard_s = self.clock.monotonic_s()
+        try:
+            before_delivery()
+        finally:
+            # It is kept, so it has happened, whatever became of what was to come first.
+            self.report = self.report.add(envelope.seq, self.broadcaster.deliver(envelope))
+            self._heard_s = self.clock.monotonic_s()
 
     def _text_due_in_s(self) -> float:
         return self._text_sent_s + self.text_interval_s - self.clock.monotonic_s()

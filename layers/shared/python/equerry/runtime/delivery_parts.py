@@ -50,6 +50,7 @@ class DeliveryParts:
         """Return the service that settles what dead workers left."""
         return RecoveryService(
             runs=self.turns.kept_runs,
+            records=self.records,
             leases=self.turns.leases,
             admissions=admissions,
             interrupts=interrupts,

@@ -86,9 +86,11 @@ class AdmissionService:
         Raises:
             TurnInProgress: `busy`, because its run is alive and means to go on, or stops too slowly.
         """
+        # Asked first: a run that ends while it is looked at takes its flag along.
+        stops = self.interrupts.is_interrupted(busy.held.run_id)
         if self.recovery.settle(busy.held):
             return
-        if not self.interrupts.is_interrupted(busy.held.run_id):
+        if not stops:
             raise busy
         deadline_s = self.clock.monotonic_s() + STOPPING_S
         while self._is_held(busy.held):

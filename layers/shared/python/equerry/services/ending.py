@@ -126,26 +126,37 @@ class EndingService:
         )
         if not self.runs.end_run(pulse.lease.scope, run.run_id, end):
             raise LeaseLost("the run has already been ended by another holder")
-        if has_text:
+        try:
+            self._tell_end(run, pulse, publisher, end, spent=ending.spent)
+        finally:
+            # A settler may have written the log's end meanwhile: it counts only what it ended itself.
+            self._count(run, pulse, end, model)
+
+    def _tell_end(
+        self, run: Run, pulse: Pulse, publisher: Publisher, end: RunEnd, *, spent: int | None
+    ) -> None:
+        if end.text:
             publisher.publish(MessagePersisted(message_id=run.assistant_message_id, role="assistant"))
-        if failure is not None:
-            publisher.publish(RunError(code=failure.code, message=told or ""))
+        if end.error_code is not None:
+            publisher.publish(RunError(code=end.error_code, message=end.error_message or ""))
         # Free before anyone can hear of the end, so that an immediate next question is not refused.
         publisher.publish(
-            Done(stop_reason=ending.stop, usage=ending.usage),
-            before_delivery=lambda: self._release(pulse, ending),
+            Done(stop_reason=end.stop_reason, usage=end.usage),
+            before_delivery=lambda: self._release(pulse, spent),
         )
         save_report(self.records, pulse.lease.scope, run.run_id, publisher.report)
+
+    def _count(self, run: Run, pulse: Pulse, end: RunEnd, model: ModelChoice | None) -> None:
         watch_volume(self.records, self.metrics, pulse.lease.scope, end, most=self.most_retrieved_characters)
         logger.info("run_ended", extra=describe_run(run, end, model))
         served = end.model or model
-        measures = measure_end(run, end, first_text_at=narrator.first_text_at)
+        measures = measure_end(run, end, first_text_at=end.first_text_at)
         self.metrics.record(
             measures, profile=run.profile, model=served.model if served else None, shape=derive_shape(end)
         )
 
-    def _release(self, pulse: Pulse, ending: Ending) -> None:
-        self.admissions.settle(pulse.lease, spent=ending.spent)
+    def _release(self, pulse: Pulse, spent: int | None) -> None:
+        self.admissions.settle(pulse.lease, spent=spent)
 
 
 def _find_cost(model: ModelChoice | None, narrator: Narrator, usage: Usage) -> Cost | None:

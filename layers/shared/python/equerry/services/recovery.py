@@ -8,6 +8,7 @@ from equerry.channel.envelope import Envelope
 from equerry.channel.events import Citations, Done, MessagePersisted, RunError, StopReason
 from equerry.channel.marker import Marker
 from equerry.channel.publisher import Publisher
+from equerry.channel.report import DeliveryReport
 from equerry.domain.citations import strip_markers
 from equerry.domain.conversations import Run, RunEnd, accept_run
 from equerry.domain.leases import Lease, LeaseLost
@@ -22,9 +23,11 @@ from equerry.ports.delivery import EnvelopeExists, ReplayLogPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
 from equerry.ports.metrics import MetricPort
+from equerry.ports.records import RunRecordPort
 from equerry.ports.transcripts import RunPort
 from equerry.services.delivery import DeliveryService
 from equerry.services.measuring import measure_end
+from equerry.services.recording import save_report
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,7 @@ class RecoveryService:
     """Settles leases whose holder is dead or has already ended its run; every step can be repeated."""
 
     runs: RunPort
+    records: RunRecordPort
     leases: LeasePort
     admissions: AdmissionPort
     interrupts: InterruptPort
@@ -73,7 +77,8 @@ class RecoveryService:
     def settle(self, lease: Lease) -> bool:
         """Free a conversation whose run has ended, or whose holder is dead.
 
-        Returns False, changing nothing, if the holder may still be at work, or another settler is.
+        Returns whether it is free, also if somebody else freed it meanwhile: False, changing nothing, if the
+        holder may still be at work, or another settler is.
         """
         if lease.is_lapsed(self.clock.now()):
             return self._settle_lapsed(lease)
@@ -81,7 +86,7 @@ class RecoveryService:
         if run is None or run.status != "ended":
             return False
         self.complete_log(lease.scope, run)
-        return self.release(lease, run)
+        return self.release(lease, run) or self._is_free(lease)
 
     def _settle_lapsed(self, lease: Lease) -> bool:
         """Take the place of a dead holder, so that it can write nothing should it wake, and end its run."""
@@ -90,7 +95,7 @@ class RecoveryService:
         try:
             claimed = self.leases.claim(lease.conversation_id, lease.run_id, now=now, until=until)
         except LeaseLost:
-            return False
+            return self._is_free(lease)
         run = self._find_run(claimed)
         if run is None:
             # The entry point died before it wrote the turn: nobody was told of this run.
@@ -100,6 +105,10 @@ class RecoveryService:
             return True
         self.complete_log(claimed.scope, run)
         return self.release(claimed, run)
+
+    def _is_free(self, lease: Lease) -> bool:
+        held = self.leases.find_lease(lease.conversation_id)
+        return held is None or held.run_id != lease.run_id
 
     def _find_run(self, lease: Lease) -> Run | None:
         try:
@@ -182,7 +191,7 @@ class RecoveryService:
 
         If somebody else writes at the same time, one of them gets each place. That may be another settler,
         or the run's own worker with a last text: only the second leaves the log without its end, so what is
-        lacking is looked up again.
+        lacking is looked up again. The run's record is told how what was written here was delivered.
 
         Raises:
             Unavailable: others kept writing; the next settler goes on.
@@ -192,14 +201,15 @@ class RecoveryService:
             if last is not None and last.is_terminal:
                 return
             try:
-                self._publish_rest(scope, run, last)
+                report = self._publish_rest(scope, run, last)
             except EnvelopeExists:
                 logger.info("run_log_contested", extra={"run_id": run.run_id})
             else:
+                save_report(self.records, scope, run.run_id, report)
                 return
         raise Unavailable(f"another writer holds the log of run {run.run_id}")
 
-    def _publish_rest(self, scope: Scope, run: Run, last: Envelope | None) -> None:
+    def _publish_rest(self, scope: Scope, run: Run, last: Envelope | None) -> DeliveryReport:
         publisher = Publisher(
             run_id=run.run_id,
             conversation_id=run.conversation_id,
@@ -216,6 +226,7 @@ class RecoveryService:
             publisher.publish(RunError(code=run.error_code, message=run.error_message or INTERRUPTED))
         stop_reason: StopReason = run.stop_reason or "interrupted"
         publisher.publish(Done(stop_reason=stop_reason, usage=run.usage))
+        return publisher.report
 
     def _publish_answer(self, scope: Scope, run: Run, publisher: Publisher, *, with_citations: bool) -> None:
         answer = self.runs.find_answer(scope, run.run_id)
