@@ -1,5 +1,7 @@
 """Latency and recall of both searches on generated passages, by how much of them a reader may see.
 
+Also what it would cost to list what a reader may search before each search, at 10,000 documents.
+
     python -m bench.retrieval [ROWS]      20,000 by default
 
 Recall is measured against the exact scan of the same rows. Times are of whole calls of the adapters, on
@@ -14,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import psycopg
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.documents import PostgresDocumentAdapter
 from equerry.adapters.postgres.search import PostgresLexicalIndexAdapter, PostgresVectorStoreAdapter
 from equerry.adapters.postgres.vectors import format_vector
 from equerry.domain.principal import Scope
@@ -25,6 +28,7 @@ CORPUS = CorpusId("bench")
 SHARES = {"all": 1.0, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 QUERIES = 40
 LIMIT = 10
+DOCUMENTS = 10_000
 COLUMNS = (
     "organisation_id, corpus_id, document_id, version, ordinal, title, source_path, heading_path, text,"
     " token_count, hash, embedding, embedding_version, visible_to"
@@ -35,6 +39,14 @@ INSERT INTO assistant_documents
     (document_id, organisation_id, corpus_id, path, title, status, sha256, size_bytes, visible_to)
 VALUES (gen_random_uuid(), 'org', 'bench', 'a', 'A', 'published', '', 0, '{organisation}')
 RETURNING document_id
+"""
+
+SPREAD = """
+INSERT INTO assistant_documents
+    (document_id, organisation_id, corpus_id, path, title, status, sha256, size_bytes, visible_to, passages)
+SELECT gen_random_uuid(), 'org', 'c' || n %% 10, 'p' || n, 'A', 'published', '', 0,
+    CASE WHEN n %% 4 < 2 THEN ARRAY['organisation'] ELSE ARRAY['project:' || n %% 1000] END, 5
+FROM generate_series(1, %s) AS n
 """
 
 
@@ -49,6 +61,21 @@ def main(rows: int) -> None:
         for name, share in SHARES.items():
             vectors = [format_vector(normalise(near(generate, centres))) for _ in range(QUERIES)]
             print(f"{share:>14.1%}  {measure(database.connections, reader(name), vectors, generate)}")
+        spread(database.superuser_url)
+        documents = PostgresDocumentAdapter(database.connections)
+        listing = clock(lambda _: documents.list_corpora(reader("all")), [""] * QUERIES)
+        print(f"listing the corpora of {DOCUMENTS:,} documents: {listing}")
+
+
+def spread(url: str) -> None:
+    """Write documents in ten corpora; half of them are everybody's, the rest a project's each."""
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute(
+            "INSERT INTO assistant_corpora (organisation_id, corpus_id)"
+            " SELECT 'org', 'c' || n FROM generate_series(0, 9) AS n"
+        )
+        session.execute(SPREAD, (DOCUMENTS,))
+        session.execute("VACUUM ANALYZE assistant_documents")
 
 
 def reader(project: str) -> Scope:

@@ -102,24 +102,24 @@ SCOPES = [
 
 
 def read_through_policy(
-    pool: PostgresConnections, scope: Scope, corpora: list[str], condition: str
+    pool: PostgresConnections, scope: Scope, corpora: list[str] | None, condition: str
 ) -> set[str]:
     with pool.transaction(scope) as rows:
         rows.execute(
             "SELECT passage_id::text FROM assistant_passages WHERE superseded_at IS NULL"
-            f" AND corpus_id = ANY (%s) AND {condition}",
-            (corpora,),
+            f" AND (%s::text[] IS NULL OR corpus_id = ANY (%s)) AND {condition}",
+            (corpora, corpora),
         )
         return {row["passage_id"] for row in rows}
 
 
 @pytest.mark.req("F-RPERM-01", "F-RPERM-02", "F-RPERM-04", "F-RPERM-09")
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: f"{scope.organisation_id}-{scope.user_id}")
-@pytest.mark.parametrize("corpora", [["handbook"], ["minutes", "secret"], ["unknown"]])
+@pytest.mark.parametrize("corpora", [["handbook"], ["minutes", "secret"], ["unknown"], None])
 def test_both_searches_find_exactly_what_the_policies_allow(
-    pool: PostgresConnections, scope: Scope, corpora: list[str]
+    pool: PostgresConnections, scope: Scope, corpora: list[str] | None
 ) -> None:
-    searched = tuple(CorpusId(corpus) for corpus in corpora)
+    searched = None if corpora is None else tuple(CorpusId(corpus) for corpus in corpora)
     matching = PostgresLexicalIndexAdapter(pool).find_matching(
         scope, "rotate apollo", corpora=searched, limit=ROWS
     )

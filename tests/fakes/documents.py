@@ -48,15 +48,15 @@ class MemoryCorpora:
     passages: dict[DocumentKey, list[StoredPassage]] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
 
-    def readable(self, scope: Scope, corpora: tuple[CorpusId, ...]) -> list[StoredPassage]:
-        """Current passages that the scope may read in these corpora."""
+    def readable(self, scope: Scope, corpora: tuple[CorpusId, ...] | None) -> list[StoredPassage]:
+        """Current passages that the scope may read in these corpora; None stands for all."""
         with self.lock:
             return [
                 stored
                 for key, kept in self.passages.items()
                 for stored in kept
                 if stored.superseded_at is None
-                and stored.passage.corpus_id in corpora
+                and (corpora is None or stored.passage.corpus_id in corpora)
                 and may_read(scope, key, stored.visible_to)
             ]
 
@@ -247,7 +247,7 @@ class MemoryVectorStoreAdapter:
         vector: Vector,
         *,
         embedding_version: str,
-        corpora: tuple[CorpusId, ...],
+        corpora: tuple[CorpusId, ...] | None,
         limit: int,
     ) -> tuple[tuple[Passage, float], ...]:
         scored = [
@@ -265,7 +265,7 @@ class MemoryLexicalIndexAdapter:
     store: MemoryCorpora = field(default_factory=MemoryCorpora)
 
     def find_matching(
-        self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...], limit: int
+        self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...] | None, limit: int
     ) -> tuple[tuple[Passage, float], ...]:
         wanted = _words(query)
         scored = [

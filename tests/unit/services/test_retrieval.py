@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
+from equerry.domain.corpora import CorpusSummary
 from equerry.domain.principal import Scope
 from equerry.domain.retrieval import Retrieval
+from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import CorpusId
 from equerry.services.retrieval import RetrievalService
 
@@ -106,6 +108,24 @@ def test_the_limit_holds() -> None:
     desk.publish("a.md", *(f"key number {number}" for number in range(20)))
 
     assert len(desk.search("key number", limit=3).passages) == 3
+
+
+class Unlisted(MemoryDocumentAdapter):
+    """Documents whose corpora nobody can list."""
+
+    def list_corpora(self, scope: Scope) -> tuple[CorpusSummary, ...]:
+        raise Unavailable(f"nobody lists the corpora of {scope.organisation_id}")
+
+
+def test_what_may_be_read_is_listed_only_when_nothing_was_found() -> None:
+    desk = Desk()
+    desk.publish("a.md", "rotate the signing key")
+    service = replace(desk.service, documents=Unlisted(desk.store))
+
+    assert texts(service.search(ADA, "signing key", corpora=None, limit=5)) == ["rotate the signing key"]
+    assert service.lookup(ADA, "signing", corpora=(HANDBOOK,), limit=5).searched == (HANDBOOK,)
+    with pytest.raises(Unavailable):
+        service.lookup(ADA, "zebra", corpora=None, limit=5)
 
 
 @pytest.mark.req("F-CORP-03", "F-RPERM-09")

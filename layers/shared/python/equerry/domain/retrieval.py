@@ -40,6 +40,7 @@ class RetrievalDecision:
         predicate: which permissions filtered; see `derive_predicate`.
         candidates: how many each index gave, before they were fused.
         fused: how many different ones these were.
+        searched: as of `Retrieval`.
     """
 
     kind: Literal["search", "lookup"]
@@ -96,7 +97,8 @@ class Retrieval:
     """Passages, best first, that the asking person may read.
 
     Attributes:
-        searched: the corpora that were searched; empty when the person may read none.
+        searched: the corpora that gave a candidate, by id; if none did, those that were searched, empty when
+            the person may read none.
         by_meaning: False when the semantic index could not be asked and words alone decided.
         decision: how it came about, for the run's record.
     """

@@ -21,12 +21,12 @@ class VectorStorePort(Protocol):
         vector: Vector,
         *,
         embedding_version: str,
-        corpora: tuple[CorpusId, ...],
+        corpora: tuple[CorpusId, ...] | None,
         limit: int,
     ) -> tuple[tuple[Passage, float], ...]:
         """Return at most `limit` permitted passages with their cosine similarity in [-1, 1], nearest first.
 
-        Only vectors of `embedding_version` are compared. No corpora, no passages.
+        Only vectors of `embedding_version` are compared. No corpora, no passages; None stands for all.
         """
         ...
 
@@ -35,12 +35,12 @@ class LexicalIndexPort(Protocol):
     """The full-text index."""
 
     def find_matching(
-        self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...], limit: int
+        self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...] | None, limit: int
     ) -> tuple[tuple[Passage, float], ...]:
         """Return at most `limit` permitted passages with their score > 0, best first.
 
         `query` is a person's words, never a query language. Passages that hold every word come before
-        those that hold some.
+        those that hold some. No corpora, no passages; None stands for all.
         """
         ...
 

@@ -47,18 +47,19 @@ class RetrievalService:
         """Answer an open question from both indexes.
 
         Args:
-            corpora: which may be searched; None stands for every corpus the scope may read.
+            corpora: which may be searched; None stands for all. Of either, what the scope may not read is
+                left out, and not told from what is not there.
             limit: passages at most, >= 1.
 
         Raises:
             Unavailable: the store does not answer. A failing embedding model alone is no failure: words
                 then decide, and the result says so.
         """
-        searched = self._resolve(scope, corpora)
         vector = self._embed(query)
-        semantic = self._find_nearest(scope, vector, searched) if vector else ()
-        lexical = self.words.find_matching(scope, query, corpora=searched, limit=self.candidates)
+        semantic = self._find_nearest(scope, vector, corpora) if vector else ()
+        lexical = self.words.find_matching(scope, query, corpora=corpora, limit=self.candidates)
         passages = _index(semantic, lexical)
+        searched = self._name_searched(scope, corpora, passages.values())
         fused = fuse(_keys(semantic), _keys(lexical), self.weights)
         packed = self._pack((passages[key] for key, _ in fused), limit)
         scores = _Scores(semantic=dict(_keys(semantic)), lexical=dict(_keys(lexical)), fused=dict(fused))
@@ -80,8 +81,8 @@ class RetrievalService:
         self, scope: Scope, terms: str, *, corpora: tuple[CorpusId, ...] | None, limit: int
     ) -> Retrieval:
         """Look up exact terms; passages that hold them to the letter come first. See `search`."""
-        searched = self._resolve(scope, corpora)
-        lexical = self.words.find_matching(scope, terms, corpora=searched, limit=self.candidates)
+        lexical = self.words.find_matching(scope, terms, corpora=corpora, limit=self.candidates)
+        searched = self._name_searched(scope, corpora, (passage for passage, _ in lexical))
         wanted = " ".join(terms.lower().split())
         ordered = sorted((passage for passage, _ in lexical), key=lambda passage: not _holds(passage, wanted))
         packed = self._pack(ordered, limit)
@@ -99,7 +100,12 @@ class RetrievalService:
         )
         return Retrieval(passages=packed, searched=searched, decision=decision)
 
-    def _resolve(self, scope: Scope, corpora: tuple[CorpusId, ...] | None) -> tuple[CorpusId, ...]:
+    def _name_searched(
+        self, scope: Scope, corpora: tuple[CorpusId, ...] | None, found: Iterable[Passage]
+    ) -> tuple[CorpusId, ...]:
+        """Name what gave something. Listing what may be read costs more than a search: for when none did."""
+        if gave := {passage.corpus_id for passage in found}:
+            return tuple(sorted(gave))
         readable = tuple(corpus.corpus_id for corpus in self.documents.list_corpora(scope) if corpus.passages)
         return readable if corpora is None else tuple(corpus for corpus in corpora if corpus in readable)
 
@@ -109,7 +115,7 @@ class RetrievalService:
         except EquerryError:
             return None
 
-    def _find_nearest(self, scope: Scope, vector: Vector, corpora: tuple[CorpusId, ...]) -> Scored:
+    def _find_nearest(self, scope: Scope, vector: Vector, corpora: tuple[CorpusId, ...] | None) -> Scored:
         return self.vectors.find_nearest(
             scope,
             vector,

@@ -39,13 +39,13 @@ class PostgresVectorStoreAdapter:
         vector: Vector,
         *,
         embedding_version: str,
-        corpora: tuple[CorpusId, ...],
+        corpora: tuple[CorpusId, ...] | None,
         limit: int,
     ) -> Scored:
         """See VectorStorePort."""
-        if not corpora:
+        if corpora == ():
             return ()
-        parameters = (format_vector(vector), embedding_version, list(corpora), limit)
+        parameters = (format_vector(vector), embedding_version, _name(corpora), limit)
         with self.connections.transaction(scope) as rows:
             found = _scored(rows.execute(_NEAREST, parameters).fetchall())
             if len(found) < limit:
@@ -65,13 +65,15 @@ class PostgresLexicalIndexAdapter:
     connections: PostgresConnections
     within_s: float | None = None
 
-    def find_matching(self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...], limit: int) -> Scored:
+    def find_matching(
+        self, scope: Scope, query: str, *, corpora: tuple[CorpusId, ...] | None, limit: int
+    ) -> Scored:
         """See LexicalIndexPort."""
-        if not corpora:
+        if corpora == ():
             return ()
         words = query.replace("\0", " ")
         with self.connections.transaction(scope, within_s=self.within_s) as rows:
-            return _scored(rows.execute(_MATCHING, (words, list(corpora), limit)).fetchall())
+            return _scored(rows.execute(_MATCHING, (words, _name(corpora), limit)).fetchall())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,10 @@ class PostgresPassageAdapter:
             if row is None:
                 raise NotFound("there is no such passage")
             return _passage(row)
+
+
+def _name(corpora: tuple[CorpusId, ...] | None) -> list[CorpusId] | None:
+    return None if corpora is None else list(corpora)
 
 
 def _scored(rows: list[dict[str, Any]]) -> Scored:
