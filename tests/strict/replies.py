@@ -55,6 +55,7 @@ class Stream:
     """HTTP 200 and these items; ends cleanly after the last."""
 
     items: tuple[Item, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class Failure:
     kind: str
     headers: Mapping[str, str] = field(default_factory=dict)
     message: str = "something about the prompt"
+    body: bytes | None = None
+    """In place of the wire's own form."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class StrictServer(ThreadingHTTPServer):
     """One wire; a subclass says what is legal and how events look.
 
     `requests` are the bodies that were legal, `violations` what was said about the others; `hung_up` is set
-    once a client left before its reply ended.
+    once a client left before its reply ended; `connections` is how many were opened.
     """
 
     daemon_threads = True
@@ -61,6 +61,7 @@ class StrictServer(ThreadingHTTPServer):
         self.headers_seen: list[dict[str, str]] = []
         self.violations: list[str] = []
         self.hung_up = threading.Event()
+        self.connections = 0
 
     @property
     def url(self) -> str:
@@ -93,6 +94,10 @@ class StrictServer(ThreadingHTTPServer):
         """Headers of an error that the wire adds."""
         return {}
 
+    def get_request(self) -> Any:
+        self.connections += 1
+        return super().get_request()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that leaves is part of what is tested."""
         self.hung_up.set()
@@ -113,6 +118,8 @@ def serve(server: _Server) -> Iterator[_Server]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Answers come in small pieces, which would otherwise wait for each other's acknowledgements.
+    disable_nagle_algorithm = True
     server: StrictServer
 
     def do_POST(self) -> None:
@@ -148,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             case Hang():
                 self._hang(reply)
             case Stream():
-                self._stream(reply.items)
+                self._stream(reply)
 
     def _hang(self, hang: Hang) -> None:
         with suppress(ConnectionResetError):
@@ -156,7 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._die()
 
     def _refuse(self, failure: Failure) -> None:
-        data = json.dumps(self.server.describe(failure.kind, failure.message)).encode()
+        described = self.server.describe(failure.kind, failure.message)
+        data = failure.body if failure.body is not None else json.dumps(described).encode()
         self.send_response(failure.status)
         self.send_header("content-type", "application/json")
         self.send_header(self.server.request_id_header, "req_1")
@@ -166,14 +174,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, items: tuple[Item, ...]) -> None:
+    def _stream(self, reply: Stream) -> None:
         self.send_response(200)
+        for name, entry in reply.headers.items():
+            self.send_header(name, entry)
         self.send_header("content-type", self.server.content_type)
         self.send_header(self.server.request_id_header, "req_1")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
-            for item in items:
+            for item in reply.items:
                 if isinstance(item, Finish):
                     break
                 self._send(item)

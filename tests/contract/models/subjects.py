@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal
 
 import anthropic
 import httpx2
 import openai
-from botocore.session import get_session
+from botocore.session import Session, get_session
 from equerry.adapters.anthropic.model import AnthropicWire
-from equerry.adapters.bedrock.model import BedrockWire, build_config
+from equerry.adapters.bedrock.model import BedrockWire, build_config, prepare_client
 from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
 from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import ScriptedRound, call, fail, say
@@ -158,8 +159,14 @@ def open_google(server: StrictServer, key: str, _timeouts: Timeouts) -> Iterator
         yield GoogleWire(client, model=google_server.MODEL)
 
 
+@cache
+def share_session() -> Session:
+    """Reading the service's model takes longer than most tests."""
+    return get_session()
+
+
 def create_bedrock_client(url: str, key: str, timeouts: Timeouts) -> Any:
-    return get_session().create_client(
+    client = share_session().create_client(
         "bedrock-runtime",
         region_name="eu-central-1",
         endpoint_url=url,
@@ -167,6 +174,7 @@ def create_bedrock_client(url: str, key: str, timeouts: Timeouts) -> Any:
         aws_secret_access_key="a-secret",
         config=build_config(timeouts),
     )
+    return prepare_client(client)
 
 
 def _build_anthropic() -> Kit:

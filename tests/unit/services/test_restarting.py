@@ -128,6 +128,16 @@ def test_a_run_of_which_one_round_has_no_price_has_none() -> None:
     assert find_usage(world, run_id).cost_usd is None
 
 
+@pytest.mark.req("F-GATE-05")
+def test_a_round_that_tells_no_usage_is_estimated_and_its_run_costs_nobody_knows_what() -> None:
+    untold = RoundEnd(stop="end_turn", usage=Usage(), model=HAIKU, metered=False)
+    world, run_id = answer(ScriptedRound((TextDelta("Five."), untold)))
+
+    usage = find_usage(world, run_id)
+    assert (usage.cost_usd, usage.complete) == (None, False)
+    assert world.reading.fetch_view(ADA, run_id).run.stop_reason == "end_turn"
+
+
 def test_the_line_of_a_run_names_who_was_wanted_and_who_answered(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         answer(ScriptedRound((TextDelta("x"), end())))

@@ -143,11 +143,13 @@ class RoundEnd:
 
     Attributes:
         model: the one that ran, where it is not the one that was asked for.
+        metered: the provider told what the round took; otherwise `usage` is empty, which is not nothing.
     """
 
     stop: RoundStop
     usage: Usage
     model: ModelChoice | None = None
+    metered: bool = True
 
 
 ModelEvent = (

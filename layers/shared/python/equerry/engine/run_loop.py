@@ -67,7 +67,7 @@ class RunOutcome:
 
     Attributes:
         text: everything the model said, rounds apart by a blank line.
-        unmetered: an estimate for rounds that broke off, whose tokens the provider did not report.
+        unmetered: an estimate for rounds whose tokens the provider did not report, as when they broke off.
         error: the foreseen failure behind the stop `error`.
     """
 
@@ -235,7 +235,8 @@ def _tell_end(played: PlayedRound, number: int) -> RoundFinished:
     end = played.end
     if end is None:
         return RoundFinished(number=number, stop=None, usage=None, model=played.model)
-    return RoundFinished(number=number, stop=end.stop, usage=end.usage, model=played.model)
+    usage = end.usage if end.metered else None
+    return RoundFinished(number=number, stop=end.stop, usage=usage, model=played.model)
 
 
 def _finish(progress: RunProgress, stop: LoopStop, error: EquerryError | None = None) -> RunOutcome:

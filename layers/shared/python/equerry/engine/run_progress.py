@@ -63,7 +63,7 @@ class RunProgress:
         """Put in what a round brought, also when it broke off."""
         played.close(self.call_ids)
         expected = self.expect_input()
-        if played.end is None:
+        if played.end is None or not played.end.metered:
             self.unmetered += Usage(input_tokens=expected, output_tokens=estimate_blocks(played.blocks))
         else:
             self.usage += played.end.usage

@@ -160,7 +160,7 @@ class EndingService:
 
 
 def _find_cost(model: ModelChoice | None, narrator: Narrator, usage: Usage) -> Cost | None:
-    """Price each round by the model that played it."""
+    """Price each round by the model that played it; what told no usage has no price, which is not 0."""
     if narrator.metered:
         return find_total((served or model, taken) for served, taken in narrator.metered)
-    return find_cost(model, usage)
+    return None if narrator.rounds else find_cost(model, usage)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from equerry.adapters.anthropic.failures import read_stream_error
 from equerry.adapters.anthropic.request import PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
-from equerry.adapters.rounds.reading import HeldCalls, find_arguments, parse_event, pick
+from equerry.adapters.rounds.reading import HeldCalls, TokenCounts, find, find_arguments, parse_event, pick
 from equerry.engine.messages import OpaqueBlock
 from equerry.engine.model import (
     ArgumentsDelta,
@@ -45,6 +45,7 @@ class MessageReader:
         self.reason = ""
         self._usage: Json = {}
         self._partial_json = ""
+        self._grows = False
         self._calls = HeldCalls()
         self._readers = {
             "message_start": self._start_message,
@@ -80,19 +81,19 @@ class MessageReader:
         return self._calls.settle(_STOPS.get(self.reason, "malformed"))
 
     @property
-    def usage(self) -> Usage:
-        """Tokens; the API counts cache reads and writes apart from its input tokens."""
-        cached, written = self._count("cache_read_input_tokens"), self._count("cache_creation_input_tokens")
-        return Usage(
-            input_tokens=self._count("input_tokens") + cached + written,
-            output_tokens=self._count("output_tokens"),
-            cached_input_tokens=cached,
-            cache_write_tokens=written,
-            reasoning_tokens=(self._usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0,
+    def usage(self) -> Usage | None:
+        """Tokens; None where they were not told. The API counts cache reads and writes apart from input."""
+        counts = TokenCounts(self._usage)
+        cached, written = counts.read("cache_read_input_tokens"), counts.read("cache_creation_input_tokens")
+        return counts.settle(
+            Usage(
+                input_tokens=counts.read("input_tokens") + cached + written,
+                output_tokens=counts.read("output_tokens"),
+                cached_input_tokens=cached,
+                cache_write_tokens=written,
+                reasoning_tokens=counts.read("output_tokens_details", "thinking_tokens"),
+            )
         )
-
-    def _count(self, name: str) -> int:
-        return self._usage.get(name) or 0
 
     def _start_message(self, event: Json) -> Iterator[ModelEvent]:
         self._add_usage(pick(event, "message", dict))
@@ -100,11 +101,13 @@ class MessageReader:
 
     def _start_block(self, event: Json) -> Iterator[ModelEvent]:
         block = dict(pick(event, "content_block", dict))
-        if pick(event, "index", int) != len(self.content):
+        if pick(event, "index", int) != len(self.content) or self._grows:
             raise broke_off("numbered its blocks out of order")
         pick(block, "type", str)
+        for part in _GROWING.values():
+            find(block, part, str)
         self.content.append(block)
-        self._partial_json = ""
+        self._partial_json, self._grows = "", True
         if block["type"] == "text" and block.get("text"):
             yield TextDelta(block["text"])
 
@@ -113,17 +116,19 @@ class MessageReader:
         kind = pick(delta, "type", str)
         if kind == "input_json_delta":
             piece = pick(delta, "partial_json", str)
+            self._last_block(event)
             self._partial_json += piece
             yield ArgumentsDelta(piece) if self._forced and piece else StillWorking()
         elif part := _GROWING.get(kind):
             more = pick(delta, part, str)
-            block = self._last_block()
-            block[part] = block.get(part, "") + more
+            block = self._last_block(event)
+            block[part] = (block.get(part) or "") + more
             if more and part in _SHOWN:
                 yield _SHOWN[part](more)
 
-    def _end_block(self, _event: Json) -> Iterator[ModelEvent]:
-        block = self._last_block()
+    def _end_block(self, event: Json) -> Iterator[ModelEvent]:
+        block = self._last_block(event)
+        self._grows = False
         if self._partial_json:
             block["input"] = find_arguments(self._partial_json)
         if block["type"] == "tool_use":
@@ -132,7 +137,9 @@ class MessageReader:
             yield from self._calls.pass_state(OpaqueBlock(provider=PROVIDER, payload=json.dumps(block)))
 
     def _end_message(self, event: Json) -> Iterator[ModelEvent]:
-        self.reason = pick(event, "delta", dict).get("stop_reason") or self.reason
+        if self._grows:
+            raise broke_off("ended in the middle of a block")
+        self.reason = find(pick(event, "delta", dict), "stop_reason", str) or self.reason
         self._add_usage(event)
         yield from ()
 
@@ -143,12 +150,13 @@ class MessageReader:
         yield StillWorking()
 
     def _add_usage(self, source: Json) -> None:
-        counts = pick(source, "usage", dict)
+        counts = find(source, "usage", dict) or {}
         self._usage |= {name: count for name, count in counts.items() if count is not None}
 
-    def _last_block(self) -> Json:
-        if not self.content:
-            raise broke_off("went on with a block that it never began")
+    def _last_block(self, event: Json) -> Json:
+        """Return the block that an event belongs to: one grows at a time."""
+        if not self._grows or pick(event, "index", int) != len(self.content) - 1:
+            raise broke_off("went on with a block that it had not begun")
         return self.content[-1]
 
 

@@ -18,7 +18,8 @@ from equerry.adapters.rounds.http import (
     read_transport_error,
     read_wrapped_error,
 )
-from equerry.engine.model import ModelChoice, ModelRequest, ModelStream, RoundEnd
+from equerry.adapters.rounds.reading import end_round
+from equerry.engine.model import ModelChoice, ModelRequest, ModelStream
 from equerry.kernel.clock import Clock
 from equerry.kernel.usage import Usage
 
@@ -44,17 +45,18 @@ class AnthropicWire:
 
     def play(self, body: Json, attempt: Attempt) -> ModelStream:
         """See Wire; a turn that the provider pauses is the same round, taken up again."""
-        usage = Usage()
+        usage: Usage | None = Usage()
         for _ in range(MOST_PAUSES):
             reader = MessageReader(forced=body.get("tool_choice", {}).get("type") == "tool")
             with closing(self._receive(body, attempt)) as events:
                 yield from reader.read(events)
-            usage += reader.usage
+            taken = reader.usage
+            usage = None if usage is None or taken is None else usage + taken
             if reader.reason != PAUSED:
-                yield RoundEnd(stop=reader.stop, usage=usage)
+                yield end_round(reader.stop, usage)
                 return
             body = continue_request(body, reader.content)
-        yield RoundEnd(stop="malformed", usage=usage)
+        yield end_round("malformed", usage)
 
     def _receive(self, body: Json, attempt: Attempt) -> Generator[tuple[str, str], None, None]:
         """Yield the events of one response, each with its JSON; closing it closes the connection."""

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from equerry.adapters.bedrock.request import PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
-from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
+from equerry.adapters.rounds.reading import HeldCalls, TokenCounts, end_round, find, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
 from equerry.engine.model import (
     ArgumentsDelta,
     ModelEvent,
-    RoundEnd,
     RoundStop,
     StillWorking,
     TextDelta,
@@ -58,7 +57,7 @@ class ConverseReader:
                 if name == "metadata" and self._reason is not None:
                     stop = self._find_stop()
                     yield from self._calls.release(stop)
-                    yield RoundEnd(stop=self._calls.settle(stop), usage=read_usage(pick(data, "usage", dict)))
+                    yield end_round(self._calls.settle(stop), read_usage(data.get("usage")))
                     return
                 if reader := self._readers.get(name):
                     yield from reader(data)
@@ -73,7 +72,7 @@ class ConverseReader:
     def _start_block(self, data: Json) -> Iterator[ModelEvent]:
         start = pick(data, "start", dict)
         block = self._block(data)
-        if call := start.get("toolUse"):
+        if call := find(start, "toolUse", dict):
             block |= {"call": pick(call, "toolUseId", str), "tool": pick(call, "name", str), "input": ""}
             if call.get("type") == "server_tool_use":
                 block["theirs"] = True
@@ -81,23 +80,23 @@ class ConverseReader:
 
     def _grow_block(self, data: Json) -> Iterator[ModelEvent]:
         delta, block = pick(data, "delta", dict), self._block(data)
-        if words := delta.get("text"):
+        if words := find(delta, "text", str):
             self._said = self._said or bool(words.strip())
             yield TextDelta(words)
-        elif call := delta.get("toolUse"):
+        elif call := find(delta, "toolUse", dict):
             piece = pick(call, "input", str)
             block["input"] = block.get("input", "") + piece
             yield ArgumentsDelta(piece) if self._forced and piece else StillWorking()
-        elif thought := delta.get("reasoningContent"):
+        elif thought := find(delta, "reasoningContent", dict):
             yield from self._think(thought, block)
 
     def _think(self, thought: Json, block: Json) -> Iterator[ModelEvent]:
-        if words := thought.get("text"):
+        if words := find(thought, "text", str):
             block["thought"] = block.get("thought", "") + words
             yield ThinkingDelta(words)
-        if signature := thought.get("signature"):
+        if signature := find(thought, "signature", str):
             block["signature"] = block.get("signature", "") + signature
-        if redacted := thought.get("redactedContent"):
+        if redacted := find(thought, "redactedContent", bytes):
             block["redacted"] = block.get("redacted", b"") + redacted
 
     def _end_block(self, data: Json) -> Iterator[ModelEvent]:
@@ -126,12 +125,15 @@ def _find_state(block: Json) -> Json | None:
     return None
 
 
-def read_usage(counts: Json) -> Usage:
-    """Tokens; the API counts cache reads and writes apart from its input tokens."""
-    cached, written = counts.get("cacheReadInputTokens") or 0, counts.get("cacheWriteInputTokens") or 0
-    return Usage(
-        input_tokens=(counts.get("inputTokens") or 0) + cached + written,
-        output_tokens=counts.get("outputTokens") or 0,
-        cached_input_tokens=cached,
-        cache_write_tokens=written,
+def read_usage(told: object) -> Usage | None:
+    """Tokens; None where they were not told. The API counts cache reads and writes apart from its input."""
+    counts = TokenCounts(told)
+    cached, written = counts.read("cacheReadInputTokens"), counts.read("cacheWriteInputTokens")
+    return counts.settle(
+        Usage(
+            input_tokens=counts.read("inputTokens") + cached + written,
+            output_tokens=counts.read("outputTokens"),
+            cached_input_tokens=cached,
+            cache_write_tokens=written,
+        )
     )

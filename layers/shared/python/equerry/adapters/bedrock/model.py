@@ -1,5 +1,6 @@
 """One model of Amazon Bedrock as a ModelPort."""
 
+import json
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from functools import partial
@@ -26,6 +27,7 @@ from equerry.adapters.rounds.driver import TIMEOUTS, DrivenModelAdapter
 from equerry.engine.model import ModelChoice, ModelRequest, ModelStream
 from equerry.kernel.clock import Clock
 
+_REFUSED_FROM = 300
 _CALLS_ALLOWED = "callsAllowed"
 
 
@@ -97,6 +99,26 @@ def build_config(timeouts: Timeouts) -> Config:
     )
 
 
+def prepare_client(client: Any) -> Any:
+    """Return the client, which then reads a refusal whatever its body is.
+
+    botocore takes it for a JSON object, and fails with errors of its own over what a proxy in between wrote.
+    """
+    client.meta.events.register("before-parse.bedrock-runtime", _replace_foreign_body)
+    return client
+
+
+def _replace_foreign_body(response_dict: Json, **_: object) -> None:
+    if response_dict["status_code"] < _REFUSED_FROM:
+        return
+    try:
+        readable = isinstance(json.loads(response_dict["body"]), dict)
+    except ValueError:
+        readable = False
+    if not readable:
+        response_dict["body"] = b"{}"
+
+
 def connect_bedrock(
     *,
     model: str,
@@ -115,6 +137,5 @@ def connect_bedrock(
     client = get_session().create_client(
         "bedrock-runtime", endpoint_url=base_url, config=build_config(TIMEOUTS)
     )
-    return DrivenModelAdapter(
-        BedrockWire(client, model=model, guardrail=guardrail), clock=clock, jitter=jitter
-    )
+    wire = BedrockWire(prepare_client(client), model=model, guardrail=guardrail)
+    return DrivenModelAdapter(wire, clock=clock, jitter=jitter)

@@ -5,7 +5,15 @@ from uuid import uuid4
 
 from equerry.adapters.codex.request import Json
 from equerry.adapters.rounds.failures import broke_off, not_answering
-from equerry.adapters.rounds.reading import HeldCalls, find_arguments, parse_event, pick
+from equerry.adapters.rounds.reading import (
+    HeldCalls,
+    TokenCounts,
+    end_round,
+    find,
+    find_arguments,
+    parse_event,
+    pick,
+)
 from equerry.engine.model import ModelEvent, RoundEnd, RoundStop, StillWorking, TextDelta, ThinkingDelta
 from equerry.kernel.usage import Usage
 
@@ -50,8 +58,8 @@ class RunReader:
                 # Only the last message is the answer.
                 yield ThinkingDelta(self._message)
             self._message = pick(item, "text", str)
-        elif kind == "reasoning" and item.get("text"):
-            yield ThinkingDelta(pick(item, "text", str))
+        elif kind == "reasoning" and (thought := find(item, "text", str)):
+            yield ThinkingDelta(thought)
         yield StillWorking()
 
     def _complete(self, event: Json) -> Iterator[ModelEvent]:
@@ -59,7 +67,7 @@ class RunReader:
         if text.strip():
             yield TextDelta(text)
         yield from self._calls.release(stop)
-        yield RoundEnd(stop=self._calls.settle(stop), usage=read_usage(event.get("usage") or {}))
+        yield end_round(self._calls.settle(stop), read_usage(event.get("usage")))
 
     def _read_message(self, message: str) -> tuple[str, RoundStop]:
         """Return the words of the last message and how it stops, and hold its calls."""
@@ -83,11 +91,14 @@ class RunReader:
         raise not_answering("the turn failed", "overloaded")
 
 
-def read_usage(counts: Json) -> Usage:
-    """Tokens of the whole run, in which the command may have asked its model several times."""
-    return Usage(
-        input_tokens=counts.get("input_tokens") or 0,
-        output_tokens=counts.get("output_tokens") or 0,
-        cached_input_tokens=counts.get("cached_input_tokens") or 0,
-        reasoning_tokens=counts.get("reasoning_output_tokens") or 0,
+def read_usage(told: object) -> Usage | None:
+    """Tokens of the whole run, which may have asked its model several times; None where not told."""
+    counts = TokenCounts(told)
+    return counts.settle(
+        Usage(
+            input_tokens=counts.read("input_tokens"),
+            output_tokens=counts.read("output_tokens"),
+            cached_input_tokens=counts.read("cached_input_tokens"),
+            reasoning_tokens=counts.read("reasoning_output_tokens"),
+        )
     )

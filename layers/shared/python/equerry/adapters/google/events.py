@@ -7,7 +7,7 @@ from uuid import uuid4
 from equerry.adapters.google.failures import read_error
 from equerry.adapters.google.request import OWN_ID, PROVIDER, Json
 from equerry.adapters.rounds.failures import broke_off
-from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
+from equerry.adapters.rounds.reading import HeldCalls, TokenCounts, end_round, find, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
 from equerry.engine.model import (
     ArgumentsDelta,
@@ -53,19 +53,21 @@ class ContentReader:
         for response in responses:
             if "error" in response:
                 raise read_error(pick(response, "error", dict))
-            self._usage |= response.get("usageMetadata") or {}
-            if (response.get("promptFeedback") or {}).get("blockReason"):
+            self._usage |= find(response, "usageMetadata", dict) or {}
+            if (find(response, "promptFeedback", dict) or {}).get("blockReason"):
                 yield self._end("filtered")
                 return
-            for candidate in (response.get("candidates") or [])[:1]:
-                yield from self._read_parts((candidate.get("content") or {}).get("parts") or [])
-                if reason := candidate.get("finishReason"):
+            for candidate in (find(response, "candidates", list) or [])[:1]:
+                if not isinstance(candidate, dict):
+                    raise broke_off("held a candidate that is not an object")
+                yield from self._read_parts(find(candidate, "content", dict) or {})
+                if reason := find(candidate, "finishReason", str):
                     yield from self._finish(reason)
                     return
         raise broke_off("ended before the answer did")
 
-    def _read_parts(self, parts: list[Json]) -> Iterator[ModelEvent]:
-        for part in parts:
+    def _read_parts(self, content: Json) -> Iterator[ModelEvent]:
+        for part in find(content, "parts", list) or []:
             if not isinstance(part, dict):
                 raise broke_off("held a part that is not an object")
             if "functionCall" in part:
@@ -76,12 +78,12 @@ class ContentReader:
                 continue
             elif "text" in part:
                 yield from self._say(pick(part, "text", str))
-            if signature := part.get("thoughtSignature"):
+            if signature := find(part, "thoughtSignature", str):
                 kept = {"thoughtSignature": signature, **({"text": part["text"]} if "text" in part else {})}
                 yield from self._calls.pass_state(OpaqueBlock(provider=PROVIDER, payload=json.dumps(kept)))
 
     def _call(self, call: Json) -> None:
-        call_id = call.get("id") or f"{OWN_ID}{uuid4().hex}"
+        call_id = find(call, "id", str) or f"{OWN_ID}{uuid4().hex}"
         arguments = call.get("args")
         # What has no arguments is sent without any.
         self._calls.add_call(call_id, pick(call, "name", str), {} if arguments is None else arguments)
@@ -103,20 +105,26 @@ class ContentReader:
         yield self._end(self._calls.settle(stop))
 
     def _end(self, stop: RoundStop) -> RoundEnd:
-        return RoundEnd(stop=stop, usage=read_usage(self._usage))
+        return end_round(stop, read_usage(self._usage))
 
 
 def _think(part: Json) -> Iterator[ModelEvent]:
-    if words := part.get("text"):
+    if words := find(part, "text", str):
         yield ThinkingDelta(words)
 
 
-def read_usage(counts: Json) -> Usage:
-    """Tokens; the API counts cached ones in with its prompt, and thoughts apart from its candidates."""
-    thoughts = counts.get("thoughtsTokenCount") or 0
-    return Usage(
-        input_tokens=(counts.get("promptTokenCount") or 0) + (counts.get("toolUsePromptTokenCount") or 0),
-        output_tokens=(counts.get("candidatesTokenCount") or 0) + thoughts,
-        cached_input_tokens=counts.get("cachedContentTokenCount") or 0,
-        reasoning_tokens=thoughts,
+def read_usage(told: object) -> Usage | None:
+    """Tokens; None where they were not told.
+
+    The API counts cached ones in with its prompt, and thoughts apart from its candidates.
+    """
+    counts = TokenCounts(told)
+    thoughts = counts.read("thoughtsTokenCount")
+    return counts.settle(
+        Usage(
+            input_tokens=counts.read("promptTokenCount") + counts.read("toolUsePromptTokenCount"),
+            output_tokens=counts.read("candidatesTokenCount") + thoughts,
+            cached_input_tokens=counts.read("cachedContentTokenCount"),
+            reasoning_tokens=thoughts,
+        )
     )

@@ -7,7 +7,7 @@ from equerry.adapters.openai.failures import FILTER_CODES, read_response_error
 from equerry.adapters.openai.request import PROVIDER, Json
 from equerry.adapters.openai.strict import StrictForm
 from equerry.adapters.rounds.failures import broke_off
-from equerry.adapters.rounds.reading import HeldCalls, find_arguments, pick
+from equerry.adapters.rounds.reading import HeldCalls, TokenCounts, end_round, find, find_arguments, pick
 from equerry.engine.messages import OpaqueBlock
 from equerry.engine.model import (
     ArgumentsDelta,
@@ -102,33 +102,38 @@ class ResponseReader:
         return self._end(event, stop)
 
     def _break_off(self, event: Json) -> Iterator[ModelEvent]:
-        details = pick(event, "response", dict).get("incomplete_details") or {}
-        return self._end(event, _INCOMPLETE.get(details.get("reason") or "", "malformed"))
+        details = find(pick(event, "response", dict), "incomplete_details", dict) or {}
+        return self._end(event, _INCOMPLETE.get(find(details, "reason", str) or "", "malformed"))
 
     def _fail(self, event: Json) -> Iterator[ModelEvent]:
-        code = (pick(event, "response", dict).get("error") or {}).get("code") or ""
+        code = find(find(pick(event, "response", dict), "error", dict) or {}, "code", str) or ""
         if code in FILTER_CODES:
             return self._end(event, "filtered")
         raise read_response_error(code)
 
     def _raise(self, event: Json) -> Iterator[ModelEvent]:
         # Its fields stand in the event itself, or one level below it.
-        raise read_response_error(event.get("code") or (event.get("error") or {}).get("code") or "")
+        nested = find(event, "error", dict) or {}
+        raise read_response_error(find(event, "code", str) or find(nested, "code", str) or "")
 
     def _end(self, event: Json, stop: RoundStop) -> Iterator[ModelEvent]:
         yield from self._calls.release(stop)
-        usage = read_usage(pick(event, "response", dict).get("usage") or {})
-        yield RoundEnd(stop=self._calls.settle(stop), usage=usage)
+        usage = read_usage(pick(event, "response", dict).get("usage"))
+        yield end_round(self._calls.settle(stop), usage)
 
 
-def read_usage(counts: Json) -> Usage:
-    """Tokens; the API counts cached ones in with its input, and reasoning in with its output."""
-    read = counts.get("input_tokens_details") or {}
-    written = counts.get("output_tokens_details") or {}
-    return Usage(
-        input_tokens=counts.get("input_tokens") or 0,
-        output_tokens=counts.get("output_tokens") or 0,
-        cached_input_tokens=read.get("cached_tokens") or 0,
-        cache_write_tokens=read.get("cache_write_tokens") or 0,
-        reasoning_tokens=written.get("reasoning_tokens") or 0,
+def read_usage(told: object) -> Usage | None:
+    """Tokens; None where they were not told.
+
+    The API counts cached ones in with its input, and reasoning in with its output.
+    """
+    counts = TokenCounts(told)
+    return counts.settle(
+        Usage(
+            input_tokens=counts.read("input_tokens"),
+            output_tokens=counts.read("output_tokens"),
+            cached_input_tokens=counts.read("input_tokens_details", "cached_tokens"),
+            cache_write_tokens=counts.read("input_tokens_details", "cache_write_tokens"),
+            reasoning_tokens=counts.read("output_tokens_details", "reasoning_tokens"),
+        )
     )

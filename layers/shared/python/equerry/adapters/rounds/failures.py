@@ -7,6 +7,7 @@ only the status, the error's type and the provider's request id, and originals a
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from math import inf
 
 from equerry.kernel.errors import EquerryError
 from equerry.ports.model import FailureCause, ModelRejected, ModelUnavailable, ModelUnusable
@@ -85,7 +86,10 @@ def read_status(status: int, said: str, headers: Mapping[str, str], now: datetim
 
 
 def read_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds, from any of the three forms; None for none, nonsense or the past."""
+    """Seconds, from any of the three forms; None for none, nonsense or the past.
+
+    A date is measured from the answer's own, because their clock need not be ours.
+    """
     wish = headers.get("retry-after", "")
     try:
         if milliseconds := headers.get("retry-after-ms"):
@@ -93,7 +97,14 @@ def read_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         elif wish[:1].isdigit():
             seconds = float(wish)
         else:
-            seconds = (parsedate_to_datetime(wish) - now).total_seconds()
+            seconds = (parsedate_to_datetime(wish) - _read_date(headers, now)).total_seconds()
     except (ValueError, TypeError):
         return None
-    return seconds if seconds > 0 else None
+    return seconds if 0 < seconds < inf else None
+
+
+def _read_date(headers: Mapping[str, str], now: datetime) -> datetime:
+    try:
+        return parsedate_to_datetime(headers["date"])
+    except (KeyError, ValueError, TypeError):
+        return now

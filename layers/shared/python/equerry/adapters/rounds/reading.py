@@ -6,11 +6,13 @@ from typing import Any, TypeVar
 
 from equerry.adapters.rounds.failures import broke_off
 from equerry.engine.messages import OpaqueBlock, ToolCallBlock
-from equerry.engine.model import ModelEvent, OpaqueState, RoundStop, ToolCallReady
+from equerry.engine.model import ModelEvent, OpaqueState, RoundEnd, RoundStop, ToolCallReady
 from equerry.kernel.identifiers import ToolCallId
+from equerry.kernel.usage import Usage
 
 Json = dict[str, Any]
 _T = TypeVar("_T")
+_NO_TABLE = object()
 
 UNUSABLE_ARGUMENTS = "The arguments were no JSON object, and nothing was run. Call again with one."
 
@@ -22,8 +24,8 @@ def parse_event(data: str | bytes) -> Json:
         AttemptFailed: it is not one.
     """
     try:
-        event = json.loads(data)
-    except ValueError:
+        event = json.loads(data, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         raise broke_off("held an event that is not JSON") from None
     if not isinstance(event, dict):
         raise broke_off("held an event that is not an object")
@@ -42,15 +44,59 @@ def pick(source: Json, name: str, kind: type[_T]) -> _T:
     return found
 
 
+def find(source: Json, name: str, kind: type[_T]) -> _T | None:
+    """Return a field that may be missing or null, and else must be of that kind.
+
+    Raises:
+        AttemptFailed: it is of another.
+    """
+    found = source.get(name)
+    if found is not None and not isinstance(found, kind):
+        raise broke_off(f"held an event with another {name} than its protocol has")
+    return found
+
+
 def find_arguments(text: str) -> Json | None:
     """Read a tool call's arguments; blank is none, and None stands for what cannot be used."""
     if not text.strip():
         return {}
     try:
-        arguments = json.loads(text)
-    except ValueError:
+        # NaN and the infinities are no JSON, and no store takes them.
+        arguments = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         return None
     return arguments if isinstance(arguments, dict) else None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+class TokenCounts:
+    """What a provider says that a round took, which need not be there, or make sense."""
+
+    def __init__(self, told: object) -> None:
+        self._told = told
+        self._sound = True
+
+    def read(self, *path: str) -> int:
+        """Return one count; 0 where none is told."""
+        found: object = self._told
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else (found if found is None else _NO_TABLE)
+        if found is None or (isinstance(found, int) and not isinstance(found, bool) and found >= 0):
+            return found or 0
+        self._sound = False
+        return 0
+
+    def settle(self, usage: Usage) -> Usage | None:
+        """Return `usage`; None where a count made no sense or nothing was told: no round takes nothing."""
+        return usage if self._sound and usage.tokens else None
+
+
+def end_round(stop: RoundStop, usage: Usage | None) -> RoundEnd:
+    """Return a round's end; without a usage it says that none was told."""
+    return RoundEnd(stop=stop, usage=usage or Usage(), metered=usage is not None)
 
 
 class HeldCalls:
