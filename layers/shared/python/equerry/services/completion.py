@@ -32,6 +32,7 @@ from equerry.ports.switches import SwitchPort
 from equerry.services.answer_schema import check_answer, compile_schema
 
 _FAILURES = (Unavailable, ModelRejected, ModelCancelled)
+_PASSED_ON = (ThinkingDelta, ArgumentsDelta, StillWorking)
 _STOPS: dict[RoundStop, str] = {
     "max_tokens": "the answer was cut off by the allowance of output tokens",
     "refusal": "the model declined to answer",
@@ -142,9 +143,10 @@ class CompletionService:
         asked = self._ask(request, chosen, deadline_at_s - began_s, may_restart=not streamed)
         with closing(self._listen(chosen.model, asked, deadline_at_s)) as events:
             for event in events:
-                reply.take(event)
-                if isinstance(event, ThinkingDelta | ArgumentsDelta | StillWorking):
+                if isinstance(event, _PASSED_ON):
                     yield event
+                else:
+                    reply.take(event)
         duration_ms = round((self.clock.monotonic_s() - began_s) * 1000)
         output = reply.read()
         check_answer(validator, output)

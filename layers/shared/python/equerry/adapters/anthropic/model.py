@@ -50,6 +50,7 @@ class AnthropicWire:
             reader = MessageReader(forced=body.get("tool_choice", {}).get("type") == "tool")
             with closing(self._receive(body, attempt)) as events:
                 yield from reader.read(events)
+                attempt.drain(events)
             taken = reader.usage
             usage = None if usage is None or taken is None else usage + taken
             if reader.reason != PAUSED:

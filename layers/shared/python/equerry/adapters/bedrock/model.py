@@ -55,6 +55,7 @@ class BedrockWire:
         reader = ConverseReader(calls_allowed=body[_CALLS_ALLOWED], forced="tool" in choice)
         with closing(self._receive(body["parameters"], attempt)) as events:
             yield from reader.read(events)
+            attempt.drain(events)
 
     def _receive(self, parameters: Json, attempt: Attempt) -> Generator[Json, None, None]:
         """Yield the events of one response; closing it closes the connection."""

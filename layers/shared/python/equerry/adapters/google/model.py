@@ -46,6 +46,7 @@ class GoogleWire:
         """See Wire."""
         with closing(self._receive(body["body"], attempt)) as responses:
             yield from ContentReader(forced=body[_FORCED]).read(responses)
+            attempt.drain(responses)
 
     def _receive(self, body: Json, attempt: Attempt) -> Generator[Json, None, None]:
         """Yield the parts of one response; closing it closes the connection."""

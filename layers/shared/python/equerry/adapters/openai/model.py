@@ -50,6 +50,7 @@ class OpenAiWire:
         reader = ResponseReader(forced=forced, strict=body[_STRICT])
         with closing(self._receive(body["body"], attempt)) as events:
             yield from reader.read(events)
+            attempt.drain(events)
 
     def _receive(self, body: Json, attempt: Attempt) -> Generator[Json, None, None]:
         """Yield the events of one response; closing it closes the connection."""

@@ -1,20 +1,25 @@
 """The time and the connection of one attempt."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from queue import SimpleQueue
 from typing import TypeVar
 
 from equerry.adapters.rounds.failures import AttemptFailed, broke_off
 from equerry.engine.cancellation import Cancellation
+from equerry.engine.threads import THREADS
 from equerry.kernel.clock import Clock
 from equerry.kernel.kinds import value
 from equerry.ports.model import ModelCancelled, ModelUnavailable
 
 _T = TypeVar("_T")
+_LINGER_S = 0.25
+"""How long a response may take to end after what it said was its end."""
 
 
 @value
@@ -45,6 +50,7 @@ class Attempt:
         self._cancellation = cancellation
         self._sent_s = clock.monotonic_s()
         self._begun = False
+        self._hang_up: Callable[[], None] = _keep
 
     @property
     def clock(self) -> Clock:
@@ -85,7 +91,7 @@ class Attempt:
         """
         if self._cancellation.cancelled:
             raise AttemptFailed(ModelCancelled("the round was cancelled"), retryable=False)
-        if self.left_s <= 0:
+        if self._clock.monotonic_s() >= self._deadline_s:
             late = ModelUnavailable("the model did not finish before the deadline", cause="timeout")
             raise AttemptFailed(late, retryable=False)
 
@@ -99,7 +105,7 @@ class Attempt:
             Exception: whatever `call` raised.
         """
         brought: Future[_T] = Future()
-        threading.Thread(target=_run, args=(call, brought), name="round", daemon=True).start()
+        THREADS.start(partial(_run, call, brought), SimpleQueue())
         done = threading.Event()
         brought.add_done_callback(lambda _: done.set())
         with self._cancellation.interrupting(done.set):
@@ -115,14 +121,37 @@ class Attempt:
 
         It must end a read that waits; what the read then raises is told as what it was.
         """
-        alarm = threading.Timer(max(0.0, self.left_s), hang_up)
-        alarm.daemon = True
-        alarm.start()
-        try:
-            with self._cancellation.interrupting(hang_up):
-                yield
-        finally:
-            alarm.cancel()
+        self._hang_up = hang_up
+        with _alarm(max(0.0, self.left_s), hang_up), self._cancellation.interrupting(hang_up):
+            yield
+
+    def drain(self, events: Iterable[object]) -> None:
+        """Read what is left of a response whose end was told: only then is its connection used again.
+
+        A provider that does not end it at once loses the connection and nothing else.
+        """
+        with _alarm(_LINGER_S, self._hang_up), suppress(AttemptFailed):
+            deque(events, maxlen=0)
+
+
+def _keep() -> None:
+    """There is no connection yet."""
+
+
+@contextmanager
+def _alarm(after_s: float, ring: Callable[[], None]) -> Iterator[None]:
+    """Call `ring` from another thread unless the block is left before."""
+    over = threading.Event()
+
+    def watch() -> None:
+        if not over.wait(after_s):
+            ring()
+
+    THREADS.start(watch, SimpleQueue())
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _throw_away(discard: Callable[[_T], None], late: "Future[_T]") -> None:

@@ -1,0 +1,69 @@
+"""A round leaves its connection to the next: opening one takes longer than many an answer's first word."""
+
+from collections.abc import Iterator
+
+import pytest
+from equerry.adapters.rounds.attempt import Timeouts
+from equerry.engine.model import RoundEnd
+
+from tests.contract.models.requests import ask, collect, text_of
+from tests.contract.models.subjects import KITS, Kit
+from tests.strict.replies import Drop, Failure, Stall
+from tests.strict.server import StrictServer
+
+WORDS = "Widgets are painted."
+
+
+@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
+def kit(request: pytest.FixtureRequest) -> Kit:
+    found: Kit = request.param
+    return found
+
+
+@pytest.fixture
+def server(kit: Kit) -> Iterator[StrictServer]:
+    with kit.serve() as running:
+        yield running
+
+
+def test_rounds_that_follow_each_other_share_a_connection(kit: Kit, server: StrictServer) -> None:
+    server.play(kit.answer, kit.call, kit.answer)
+
+    with kit.connect(server) as model:
+        ended = [collect(model, ask())[-1] for _ in range(3)]
+
+    assert [type(event) for event in ended] == [RoundEnd] * 3
+    assert server.connections == 1
+
+
+def test_one_that_its_provider_closed_meanwhile_is_opened_anew(kit: Kit, server: StrictServer) -> None:
+    server.play((*kit.answer, Drop()), kit.answer)
+
+    with kit.connect(server) as model:
+        said = [text_of(collect(model, ask())) for _ in range(2)]
+
+    assert said == [WORDS, WORDS]
+
+
+def test_an_answer_that_does_not_end_after_its_end_is_not_waited_for(kit: Kit, server: StrictServer) -> None:
+    server.play((*kit.answer, Stall(60)), kit.answer)
+
+    with kit.connect(server, timeouts=Timeouts(connect=1, idle=60, first_event=60)) as model:
+        first = collect(model, ask())
+
+        # Left alone, the server would have ended the answer by itself.
+        assert server.hung_up.wait(30)
+        assert text_of(first) == WORDS
+        assert text_of(collect(model, ask())) == WORDS
+
+
+def test_a_round_that_is_left_halfway_takes_its_connection_along(kit: Kit, server: StrictServer) -> None:
+    server.play((*kit.answer[: kit.half], Stall(60)), Failure(500, "api_error"), kit.answer)
+
+    with kit.connect(server, timeouts=Timeouts(connect=1, idle=60, first_event=60)) as model:
+        left = model.stream(ask())
+        next(left)
+        left.close()
+
+        assert server.hung_up.wait(30)
+        assert text_of(collect(model, ask())) == WORDS
