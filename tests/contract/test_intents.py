@@ -73,9 +73,10 @@ def test_an_index_that_is_slow_is_given_up_and_waits_for_nobody(database: Databa
     connections = database.connect()
     documents = PostgresDocumentAdapter(connections)
     publish_help(documents, "a.md", "Rates", {"Import rates": "Pick."}, organisation=organisation)
+    patient = PostgresLexicalIndexAdapter(connections)
     words = PostgresLexicalIndexAdapter(connections, within_s=0.2)
     ada = build_scope(organisation, "ada")
-    assert words.find_matching(ada, "import rates", corpora=(CorpusId("help"),), limit=3)
+    assert patient.find_matching(ada, "import rates", corpora=(CorpusId("help"),), limit=3)
 
     blocking, released = threading.Event(), threading.Event()
 
@@ -96,5 +97,5 @@ def test_an_index_that_is_slow_is_given_up_and_waits_for_nobody(database: Databa
     finally:
         released.set()
         blocker.join()
-    assert words.find_matching(ada, "import rates", corpora=(CorpusId("help"),), limit=3)
+    assert patient.find_matching(ada, "import rates", corpora=(CorpusId("help"),), limit=3)
     connections.close()

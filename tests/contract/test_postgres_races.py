@@ -1,7 +1,6 @@
 """Publication under contention and interruption: whole or not at all, whoever else writes or reads."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -23,6 +22,7 @@ from tests.contract.corpora import (
     build_vector,
 )
 from tests.contract.databases import Database, build_scope, new_organisation
+from tests.contract.racing import WAITING, wait_for_waiting
 
 pytestmark = pytest.mark.postgres
 
@@ -106,11 +106,11 @@ def test_an_announcement_during_a_publication_wins(
         with psycopg.connect(database.superuser_url) as holder:
             holder.execute("SELECT 1 FROM assistant_documents WHERE document_id = %s FOR UPDATE", (identity,))
             announcing = threads.submit(announce, documents, admin, "two")
-            time.sleep(0.1)
+            wait_for_waiting(database, 1)
             publishing = threads.submit(
                 documents.publish, admin.organisation_id, build_publication(identity, "one")
             )
-            time.sleep(0.1)
+            wait_for_waiting(database, 2)
         announcing.result()
         published = publishing.result()
 
@@ -183,11 +183,8 @@ def test_a_publishers_lost_connection_leaves_the_old_version(
         publishing = threads.submit(
             PostgresDocumentAdapter(own).publish, admin.organisation_id, build_publication(identity, "two")
         )
-        time.sleep(0.3)
-        holder.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE usename = 'equerry_runtime' AND wait_event_type = 'Lock'"
-        )
+        wait_for_waiting(database, 1)
+        holder.execute(f"SELECT pg_terminate_backend(pid) {WAITING}")
         with pytest.raises(Unavailable):
             publishing.result()
     own.close()

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -34,19 +35,33 @@ class Queue:
 
 @pytest.fixture(params=["memory", *BACKENDS])
 def queue(request: pytest.FixtureRequest) -> Iterator[Queue]:
-    """A queue whose messages stay hidden for one second."""
-    if request.param == "memory":
+    """A queue whose messages stay hidden for longer than any test takes."""
+    with _open(request.param, visibility_s=60) as queue:
+        yield queue
+
+
+@pytest.fixture(params=["memory", *BACKENDS])
+def brief(request: pytest.FixtureRequest) -> Iterator[Queue]:
+    """A queue whose messages stay hidden for two seconds."""
+    with _open(request.param, visibility_s=2) as queue:
+        yield queue
+
+
+@contextmanager
+def _open(backend: str, *, visibility_s: int) -> Iterator[Queue]:
+    if backend == "memory":
         clock = FixedClock()
-        memory = MemoryQueueAdapter(clock, visibility_s=1)
+        memory = MemoryQueueAdapter(clock, visibility_s=visibility_s)
         yield Queue(memory, memory.receive, memory.delete, clock.advance)
         return
-    with start_aws(request.param) as clients:
-        yield _sqs(clients)
+    with start_aws(backend) as clients:
+        yield _sqs(clients, visibility_s)
 
 
-def _sqs(clients: AwsClients) -> Queue:
+def _sqs(clients: AwsClients, visibility_s: int) -> Queue:
     url = clients.sqs.create_queue(
-        QueueName=f"{new_name()}.fifo", Attributes={"FifoQueue": "true", "VisibilityTimeout": "1"}
+        QueueName=f"{new_name()}.fifo",
+        Attributes={"FifoQueue": "true", "VisibilityTimeout": str(visibility_s)},
     )["QueueUrl"]
 
     def receive() -> Delivery | None:
@@ -100,22 +115,22 @@ def test_conversations_do_not_wait_for_each_other(queue: Queue) -> None:
     assert {queue.take().run_id, queue.take().run_id} == {R1, R2}
 
 
-def test_a_message_that_nobody_hides_comes_back(queue: Queue) -> None:
-    queue.port.enqueue_run(R1, C)
-    queue.take()
+def test_a_message_that_nobody_hides_comes_back(brief: Queue) -> None:
+    brief.port.enqueue_run(R1, C)
+    brief.take()
 
-    queue.wait(1.2)
+    brief.wait(2.2)
 
-    assert queue.take().run_id == R1
+    assert brief.take().run_id == R1
 
 
-def test_a_hidden_message_stays_away_for_longer(queue: Queue) -> None:
-    queue.port.enqueue_run(R1, C)
-    queue.port.hide_message(queue.take().receipt, seconds=60)
+def test_a_hidden_message_stays_away_for_longer(brief: Queue) -> None:
+    brief.port.enqueue_run(R1, C)
+    brief.port.hide_message(brief.take().receipt, seconds=60)
 
-    queue.wait(1.2)
+    brief.wait(2.2)
 
-    assert queue.receive() is None
+    assert brief.receive() is None
 
 
 def test_a_message_given_back_is_there_at_once(queue: Queue) -> None:

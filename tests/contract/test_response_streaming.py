@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -80,30 +80,40 @@ def connect(server: LambdaServer) -> Any:
     )
 
 
-def invoke(server: LambdaServer, event: object) -> tuple[list[dict[str, Any]], dict[str, Any], list[float]]:
-    """Return the frames, what ended the stream, and when each chunk was read."""
-    chunks, ends, times = b"", [], []
+def invoke(
+    server: LambdaServer, event: object, *, on_frame: Callable[[dict[str, Any]], object] = lambda _: None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the frames, each told of when it was read, and what ended the stream."""
+    frames: list[dict[str, Any]] = []
+    rest, ends = b"", []
     with closing(connect(server)) as client:
         answer = client.invoke_with_response_stream(
             FunctionName="stream:live", Payload=json.dumps(event).encode()
         )
         for part in answer["EventStream"]:
             if "PayloadChunk" in part:
-                times.append(time.monotonic())
-                chunks += part["PayloadChunk"]["Payload"]
+                *lines, rest = (rest + part["PayloadChunk"]["Payload"]).split(b"\n")
+                for line in lines:
+                    frames.append(json.loads(line))
+                    on_frame(frames[-1])
             else:
                 ends.append(part["InvokeComplete"])
     assert len(ends) == 1
-    return [json.loads(line) for line in chunks.splitlines()], ends[0], times
+    assert rest == b""
+    return frames, ends[0]
 
 
 HANDLERS = """
+import os
 import time
 
-def slow(event, context):
+def in_step(event, context):
     for number in range(event["frames"]):
         yield b'{"n":%d}\\n' % number
-        time.sleep(event.get("pause", 0))
+        until = time.monotonic() + 30
+        while not os.path.exists(event["read"] + str(number)) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert os.path.exists(event["read"] + str(number)), "nobody read what was written"
 
 def at_once(event, context):
     raise ZeroDivisionError("the merger")
@@ -143,15 +153,19 @@ def handling(server: LambdaServer, tmp_path: Path, name: str) -> Iterator["subpr
 
 
 def test_each_chunk_is_read_when_it_was_written(server: LambdaServer, tmp_path: Path) -> None:
-    with handling(server, tmp_path, "slow"):
-        frames, end, times = invoke(server, {"frames": 5, "pause": 0.2})
-        again, _, _ = invoke(server, {"frames": 3})
+    read = f"{tmp_path}/read-"
+
+    def answer(frame: dict[str, Any]) -> None:
+        # The function waits for this before it writes the next.
+        Path(f"{read}{frame['n']}").touch()
+
+    with handling(server, tmp_path, "in_step"):
+        frames, end = invoke(server, {"frames": 5, "read": read}, on_frame=answer)
+        again, _ = invoke(server, {"frames": 3, "read": read})
 
     assert [frame["n"] for frame in frames] == [0, 1, 2, 3, 4]
     assert [frame["n"] for frame in again] == [0, 1, 2]
     assert end == {}
-    # Buffered, they would all arrive together at the end.
-    assert times[-1] - times[0] > 0.5
 
 
 def test_a_failure_before_the_first_byte_is_the_invocations(server: LambdaServer, tmp_path: Path) -> None:
@@ -166,7 +180,7 @@ def test_a_failure_before_the_first_byte_is_the_invocations(server: LambdaServer
 
 def test_a_failure_after_it_ends_the_stream_with_an_error(server: LambdaServer, tmp_path: Path) -> None:
     with handling(server, tmp_path, "in_the_middle"):
-        frames, end, _ = invoke(server, {})
+        frames, end = invoke(server, {})
 
     assert frames == [{"n": 0}]
     assert end == {"ErrorCode": "Function.ZeroDivisionError", "ErrorDetails": "see the function's log"}
@@ -194,7 +208,7 @@ def test_when_the_reader_goes_the_work_is_carried_through(server: LambdaServer, 
 
 def test_the_time_that_is_left_and_the_request_are_told(server: LambdaServer, tmp_path: Path) -> None:
     with handling(server, tmp_path, "told"):
-        ((frame,), _, _) = invoke(server, {})
+        ((frame,), _) = invoke(server, {})
 
     assert 0 < frame["left"] <= 60_000
     assert server.known[frame["id"]].head["content-type"] == "application/x-ndjson"
@@ -239,7 +253,7 @@ def completing(server: LambdaServer, tmp_path: Path, **changes: str) -> Iterator
 def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_path: Path) -> None:
     with completing(server, tmp_path) as provider:
         provider.play(EMITTED)
-        frames, end, _ = invoke(server, payload(documents=[document()]))
+        frames, end = invoke(server, payload(documents=[document()]))
 
     # A machine that is busy enough has time for a ping while the SDK is imported.
     assert [frame["type"] for frame in frames if frame["type"] != "ping"] == ["start", "output", "result"]
@@ -281,7 +295,7 @@ def test_failures_end_the_stream_with_their_frame(
 ) -> None:
     with completing(server, tmp_path, **changes) as provider:
         provider.play(*[reply] * 4)
-        frames, end, _ = invoke(server, event)
+        frames, end = invoke(server, event)
 
     assert frames[-1]["type"] == "error"
     assert (frames[-1]["status"], frames[-1]["code"]) == code
@@ -307,7 +321,7 @@ def handle(event, context):
         }
         provider.play(EMITTED)
         with function(server, "looking.handle", tmp_path / "log", variables):
-            frames, _, _ = invoke(server, payload())
+            frames, _ = invoke(server, payload())
 
     assert frames[0] == {"frame": "start", "loaded": []}
     assert "anthropic" in frames[-1]["loaded"]

@@ -5,6 +5,7 @@ PayloadChunk a chunk, sent as it came, and InvokeComplete at the end.
 """
 
 import json
+import socket
 import threading
 import time
 from base64 import b64decode
@@ -23,7 +24,10 @@ _ERROR_TYPE, _ERROR_BODY = "lambda-runtime-function-error-type", "lambda-runtime
 
 
 class LambdaServer(ThreadingHTTPServer):
-    """Both sides on one port; the runtime's is `host`, the callers' `url`."""
+    """Both sides on one port; the runtime's is `host`, the callers' `url`.
+
+    `idle` is set while a function waits for the next invocation, all that the last one did behind it.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -32,6 +36,7 @@ class LambdaServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.time_s = time_s
         self.waiting: Queue[Invoked] = Queue()
+        self.idle = threading.Event()
         self.known: dict[str, Invoked] = {}
         self.violations: list[str] = []
         self.init_error: str | None = None
@@ -77,7 +82,14 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != f"{_RUNTIME}invocation/next":
             self._answer(404, b"{}")
             return
+        self.server.idle.set()
         invoked = self.server.waiting.get()
+        self.server.idle.clear()
+        if self._has_left():
+            # A function that was killed while it waited; the next one that asks gets it.
+            self.server.waiting.put(invoked)
+            self.close_connection = True
+            return
         self.send_response(200)
         self.send_header("Lambda-Runtime-Aws-Request-Id", invoked.request_id)
         self.send_header("Lambda-Runtime-Deadline-Ms", str(invoked.deadline_ms))
@@ -102,6 +114,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
         """Tests print nothing."""
+
+    def _has_left(self) -> bool:
+        try:
+            return len(self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)) == 0
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
 
     def _take(self, invoked: Invoked, kind: str) -> None:
         if invoked.ended.is_set():

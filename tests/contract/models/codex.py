@@ -61,6 +61,11 @@ class Desk:
         """What each run was asked, in order."""
         return [json.loads(path.read_text()) for path in sorted((self.home / "runs").iterdir())]
 
+    def is_running(self) -> bool:
+        """Whether the command runs, also one that has not come to say what it was asked."""
+        home = f"HOME={self.home}".encode()
+        return any(_is_at(process, home) for process in Path("/proc").glob("[0-9]*"))
+
     def connect(self, executable: str = EXECUTABLE) -> DrivenModelAdapter:
         environment = {
             **os.environ,
@@ -89,8 +94,12 @@ RUNS: dict[Act, tuple[list[Json], ...]] = {
 }
 
 
-def is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and "Z" not in (Path(f"/proc/{pid}/stat").read_text().split()[2])
+def _is_at(process: Path, home: bytes) -> bool:
+    """Whether a live process has this home; one that has ended, waited for or not, has no environment."""
+    try:
+        return home in (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -104,6 +113,6 @@ def codex_subject() -> Iterator[Subject]:
         yield Subject(
             desk.connect(),
             play,
-            lambda: not any(is_alive(run["pid"]) for run in desk.runs),
+            lambda: not desk.is_running(),
             in_pieces=False,
         )

@@ -13,7 +13,7 @@ from equerry.kernel.usage import Usage
 from equerry.ports.model import InputUnsupported, ModelCancelled, ModelUnavailable, ModelUnusable
 from equerry.runtime.clock import SystemClock
 
-from tests.contract.models.codex import Desk, is_alive, message, open_desk, reasoning, told, turn
+from tests.contract.models.codex import Desk, message, open_desk, reasoning, told, turn
 from tests.contract.models.requests import SEARCH, ask, collect, end_of, resolve, text_of
 from tests.unit.engine.playing import ProbeTool, run
 
@@ -173,7 +173,7 @@ def test_the_deadline_kills_the_command(desk: Desk) -> None:
     with pytest.raises(ModelUnavailable, match="deadline"):
         collect(desk.connect(), ask(deadline_s=1.0))
 
-    assert not is_alive(desk.runs[0]["pid"])
+    assert not desk.is_running()
 
 
 def test_a_cancellation_kills_the_command(desk: Desk) -> None:
@@ -189,7 +189,7 @@ def test_a_cancellation_kills_the_command(desk: Desk) -> None:
     with pytest.raises(ModelCancelled):
         collect(desk.connect(), request)
 
-    assert not is_alive(desk.runs[0]["pid"])
+    assert not desk.is_running()
 
 
 def test_a_reader_that_leaves_kills_the_command(desk: Desk) -> None:
@@ -199,7 +199,7 @@ def test_a_reader_that_leaves_kills_the_command(desk: Desk) -> None:
     next(stream)
     stream.close()
 
-    assert not is_alive(desk.runs[0]["pid"])
+    assert not desk.is_running()
 
 
 def test_a_past_with_calls_is_written_out(desk: Desk) -> None:

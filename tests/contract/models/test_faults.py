@@ -38,6 +38,8 @@ from tests.strict.replies import Drop, Failure, Finish, Hang, Item, Raw, Reply, 
 from tests.strict.server import StrictServer
 
 SECRET_WORDS = "the merger is on Friday"
+PATIENCE_S = 30.0
+"""How long a test waits for what must come; it never waits so long when all is well."""
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQDqF8XgAAAAAElFTkSuQmCC"
 )
@@ -242,13 +244,13 @@ def test_the_deadline_ends_a_round_whatever_the_provider_does(
         collect(model, ask(deadline_s=0.4))
 
     assert caught.value.cause == "timeout"
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 1
 
 
 def test_the_deadline_does_not_wait_for_the_next_byte(kit: Kit, server: StrictServer) -> None:
     waited: list[bool] = []
     noticed = Then(lambda: waited.append(True))
-    server.play((*kit.answer[: kit.half], Stall(3), noticed, *kit.answer[kit.half :]))
+    server.play((*kit.answer[: kit.half], Stall(PATIENCE_S), noticed, *kit.answer[kit.half :]))
 
     with (
         kit.connect(server, timeouts=Timeouts(connect=1, idle=30, first_event=30)) as model,
@@ -256,7 +258,7 @@ def test_the_deadline_does_not_wait_for_the_next_byte(kit: Kit, server: StrictSe
     ):
         collect(model, ask(deadline_s=0.5))
 
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(PATIENCE_S)
     assert waited == []
 
 
@@ -286,7 +288,7 @@ def test_a_cancelled_stream_is_closed_at_the_provider(
 
     with pytest.raises(ModelCancelled):
         next(stream)
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(PATIENCE_S)
 
 
 def test_a_cancelled_round_is_not_begun(server: StrictServer, model: DrivenModelAdapter) -> None:
