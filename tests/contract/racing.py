@@ -1,12 +1,21 @@
-"""Real threads that start at one moment."""
+"""Real threads that start at one moment, and sessions that wait for each other."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import psycopg
 from equerry.kernel.errors import EquerryError
 
+from tests.contract.databases import Database
+
+PATIENCE_S = 30.0
+WAITING = (
+    "FROM pg_stat_activity WHERE usename IN ('equerry_runtime', 'equerry_platform')"
+    " AND wait_event_type = 'Lock' AND datname = current_database()"
+)
 T = TypeVar("T")
 
 
@@ -25,3 +34,14 @@ def race(*contenders: Callable[[], T]) -> tuple[list[T], list[EquerryError]]:
         outcomes: Sequence[T | EquerryError] = list(pool.map(run, contenders))
     won = [outcome for outcome in outcomes if not isinstance(outcome, EquerryError)]
     return won, [outcome for outcome in outcomes if isinstance(outcome, EquerryError)]
+
+
+def wait_for_waiting(database: Database, sessions: int) -> None:
+    """Wait until so many of the product's sessions wait for a lock."""
+    deadline_s, waiting = time.monotonic() + PATIENCE_S, 0
+    # Each look in a transaction of its own: within one, who is connected stays what it was.
+    with psycopg.connect(database.superuser_url, autocommit=True) as session:
+        while waiting != sessions and time.monotonic() < deadline_s:
+            ((waiting,),) = session.execute(f"SELECT count(*) {WAITING}").fetchall()
+            time.sleep(0.01)
+    assert waiting == sessions
