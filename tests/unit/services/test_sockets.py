@@ -140,6 +140,18 @@ def test_two_tabs_see_the_same() -> None:
     assert world.frames(tabs[0])[1:] == world.frames(tabs[1])[1:]
 
 
+def test_who_is_refused_a_run_listens_to_nothing() -> None:
+    world = World()
+    conversation, another = world.open_conversation(), world.open_conversation()
+    accepted = world.submit(another)
+    reader = world.connect("reader")
+
+    with pytest.raises(NotFound):
+        world.sockets.subscribe(reader, conversation, run_id=accepted.run_id, after=0)
+
+    assert world.connections.list_subscribers(conversation, now=world.clock.now()) == ()
+
+
 def test_a_stranger_cannot_listen() -> None:
     world = World()
     conversation = world.open_conversation()

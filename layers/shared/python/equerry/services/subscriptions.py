@@ -93,12 +93,10 @@ class SubscriptionService:
         """
         principal = self._fetch_principal(connection_id)
         self.transcripts.fetch_conversation(principal.scope, conversation_id)
+        # Refused before anything is listened to.
+        named = None if run_id is None else self._fetch_run(principal.scope, conversation_id, run_id)
         self.connections.subscribe(connection_id, conversation_id, until=principal.expires_at)
-        run = (
-            self._find_active(principal.scope, conversation_id)
-            if run_id is None
-            else self._fetch_run(principal.scope, conversation_id, run_id)
-        )
+        run = named or self._find_active(principal.scope, conversation_id)
         if run is None:
             self._send(connection_id, Subscribed(last_seq=0, ended=True), conversation_id)
             return

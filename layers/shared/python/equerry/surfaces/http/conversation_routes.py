@@ -146,7 +146,7 @@ class ConversationRoutes:
             request.principal.scope,
             read_conversation_id(request),
             kind=done.kind,
-            run_id=parse_identifier(RunId, done.run_id, name="runId") if done.run_id else None,
+            run_id=None if done.run_id is None else parse_identifier(RunId, done.run_id, name="runId"),
             details=done.data,
         )
         return HttpAnswer(status=202)

@@ -22,5 +22,5 @@ def _act(service: SubscriptionService, connection_id: ConnectionId, frame: Reade
     if not isinstance(frame, SubscribeFrame):
         service.unsubscribe(connection_id, conversation_id)
         return
-    run_id = parse_identifier(RunId, frame.run_id, name="runId") if frame.run_id else None
+    run_id = parse_identifier(RunId, frame.run_id, name="runId") if frame.run_id is not None else None
     service.subscribe(connection_id, conversation_id, run_id=run_id, after=frame.after)
