@@ -83,10 +83,19 @@ class Cell:
             self.aws.plan = self.database.plan = calm
 
     def request(
-        self, method: str, path: str, content: object = None, *, organisation: str, key: str | None = None
+        self,
+        method: str,
+        path: str,
+        content: object = None,
+        *,
+        organisation: str,
+        key: str | None = None,
+        user: str = "ada",
+        role: str = "member",
+        query: Mapping[str, str] | None = None,
     ) -> HttpReply:
         """Call the HTTP handler as API Gateway would, as a member of an organisation."""
-        headers = {"authorization": f"Bearer {self._sign(organisation)}"}
+        headers = {"authorization": f"Bearer {self._sign(organisation, user, role)}"}
         if key is not None:
             headers["idempotency-key"] = key
         event = {
@@ -101,6 +110,7 @@ class Cell:
             },
             "body": None if content is None else json.dumps(content),
             "isBase64Encoded": False,
+            **({"queryStringParameters": dict(query)} if query else {}),
         }
         with self._lock:  # a function serves one request at a time
             self._http = self._http or build_http_app(self.environment)
@@ -190,15 +200,15 @@ class Cell:
         with psycopg.connect(self.superuser_url) as session:
             return session.execute(query, values).fetchall()
 
-    def _sign(self, organisation: str) -> str:
+    def _sign(self, organisation: str, user: str, role: str) -> str:
         now = int(time.time())
         claims = {
             "iss": Issuer.name,
             "aud": ["equerry"],
-            "sub": "ada",
+            "sub": user,
             "typ": "user",
             "org": organisation,
-            "role": "member",
+            "role": role,
             "iat": now,
             "exp": now + 3600,
         }
@@ -255,7 +265,7 @@ def open_cell(places: Places, database: Database) -> Iterator[Cell]:
 
 def _connect(url: str) -> dict[str, Any]:
     session = boto3.Session("test", "test", region_name="us-east-1")
-    names: tuple[Any, ...] = ("dynamodb", "sqs", "secretsmanager", "ssm")
+    names: tuple[Any, ...] = ("dynamodb", "s3", "sqs", "secretsmanager", "ssm")
     return {name: session.client(name, endpoint_url=url) for name in names}
 
 

@@ -32,10 +32,3 @@ def ada(indexed: Deployed) -> Iterator[Api]:
     """An admin of the organisation the documents belong to."""
     with indexed.api("ada") as api:
         yield api
-
-
-@pytest.fixture
-def mira(indexed: Deployed) -> Iterator[Api]:
-    """An admin of another organisation."""
-    with indexed.api("mira") as api:
-        yield api
