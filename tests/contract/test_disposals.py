@@ -1,7 +1,7 @@
 """DisposalPort: what is noted is listed when it is due, until it is finished."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -48,6 +48,10 @@ def of(organisation: str, user: str, thing: str) -> Disposal:
     )
 
 
+def whole(organisation: str) -> Disposal:
+    return Disposal(disposal_id=0, kind="organisation", organisation_id=organisation)
+
+
 def list_things(store: Store, **narrowed: str) -> list[str]:
     return [one.thing_id for one in store.disposals.list_due(now=NOON, limit=9, **narrowed)]
 
@@ -68,6 +72,29 @@ def test_one_organisation_s_or_one_person_s_can_be_asked_for(store: Store) -> No
 
     assert list_things(store, organisation_id="rival") == ["2", "3"]
     assert list_things(store, user_id="ada") == ["1", "2"]
+
+
+@pytest.mark.req("A-OFFB-05", "A-OFFB-06")
+def test_an_organisation_as_a_whole_is_never_due(store: Store) -> None:
+    store.note(NOON, whole("acme"))
+    store.note(NOON, of("acme", "ada", "1"))
+
+    assert list_things(store) == list_things(store, organisation_id="acme") == ["1"]
+
+
+def test_what_an_organisation_s_removal_covers_is_forgotten_but_for_runs_and_what_is_not_due(
+    store: Store,
+) -> None:
+    store.note(NOON, of("acme", "ada", "1"))
+    store.note(NOON, replace(of("acme", "ada", "run"), kind="run"))
+    store.note(NOON + timedelta(seconds=1), of("acme", "ada", "later"))
+    store.note(NOON, of("rival", "ada", "2"))
+
+    store.disposals.forget_covered("acme", now=NOON)
+
+    assert list_things(store) == ["run", "2"]
+    late = store.disposals.list_due(now=NOON + timedelta(seconds=1), limit=9, organisation_id="acme")
+    assert [one.thing_id for one in late] == ["run", "later"]
 
 
 def test_what_is_finished_is_listed_no_more_and_may_be_finished_twice(store: Store) -> None:

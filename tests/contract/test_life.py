@@ -86,6 +86,16 @@ def test_an_erasure_is_unfinished_from_its_beginning_to_its_completion(store: St
     assert store.erasures.list_unfinished() == (BEN,)
 
 
+def test_a_request_that_comes_again_after_its_end_is_unfinished_again(store: Store) -> None:
+    for _ in range(2):
+        store.erasures.begin(ADA, at=NOON)
+        assert store.erasures.list_unfinished() == (ADA,)
+        store.erasures.erase_rows(ADA, again_at=FAR)
+        store.erasures.complete(ADA, {"items": 0}, at=LATER)
+
+    assert store.erasures.list_unfinished() == ()
+
+
 def test_a_person_s_rows_are_counted_once_and_leave_their_notes(store: Store) -> None:
     store.fill()
     store.erasures.begin(ADA, at=NOON)
@@ -122,7 +132,17 @@ def test_a_purge_that_began_twice_began_the_first_time(store: Store) -> None:
     assert clock
     assert (clock.first_disabled_at, clock.purge_started_at) == (NOON, NOON)
     assert clock.is_due(NOON, after_days=90)
-    assert {one.kind for one in store.disposals.list_due(now=FAR, limit=9)} == {"organisation"}
+
+
+def test_what_an_organisation_s_rows_leave_is_noted_as_they_go(store: Store) -> None:
+    store.fill()
+    store.offboarding.begin_purge(ACME, at=NOON)
+    assert store.disposals.list_due(now=FAR, limit=9) == ()
+
+    assert store.offboarding.delete_rows(ACME, limit=5) == {"assistant_conversations": 1}
+
+    (noted,) = store.disposals.list_due(now=FAR, limit=9)
+    assert (noted.kind, noted.organisation_id) == ("conversation", "acme")
 
 
 def test_rows_are_read_for_an_export_as_they_are(store: Store) -> None:

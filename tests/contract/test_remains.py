@@ -1,7 +1,7 @@
 """RemainsPort and CounterPort: what people, runs and organisations left goes, everybody else's stays."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -246,6 +246,35 @@ def test_a_document_s_uploads_go_in_every_version(aws: AwsClients) -> None:
 
     assert S3RemainsAdapter(aws.s3, bucket.name).dispose((of("document", ADA, "c/d1"),)) == 2
     assert bucket.list_keys() == ["corpora/acme/c/d10/x"]
+
+
+def test_what_was_uploaded_after_a_document_went_is_another_document_s(aws: AwsClients) -> None:
+    bucket = Bucket(aws)
+    aws.s3.put_object(Bucket=bucket.name, Key="corpora/acme/c/d1/x")
+    page: Any = aws.s3.list_object_versions(Bucket=bucket.name)
+    uploaded_at = page["Versions"][0]["LastModified"]
+    remains = S3RemainsAdapter(aws.s3, bucket.name)
+
+    before = replace(of("document", ADA, "c/d1"), due_at=uploaded_at - timedelta(seconds=1))
+    after = replace(before, due_at=uploaded_at)
+
+    assert (remains.dispose((before,)), remains.dispose((after,))) == (0, 1)
+    assert bucket.list_keys() == []
+
+
+def test_a_person_s_bodies_in_an_organisation_go_also_where_no_row_leads_to_them(aws: AwsClients) -> None:
+    bucket = Bucket(aws)
+    for scope in (ADA, BEN, replace(ADA, organisation_id=ZOE.organisation_id)):
+        bucket.fill(scope, "nobody-knows-of-it")
+
+    removed = S3RemainsAdapter(aws.s3, bucket.name).dispose((of("person", ADA),))
+
+    assert removed == 3
+    left = {key for key in bucket.list_keys() if key.startswith("artifacts/")}
+    assert left == {
+        "artifacts/acme/ben/nobody-knows-of-it/a",
+        "artifacts/rival/ada/nobody-knows-of-it/a",
+    }
 
 
 @pytest.fixture(params=["memory", "items"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from equerry.domain.retention import ErasureRequest, OffboardingClock, OrganisationStatus
 from equerry.kernel.errors import Unavailable
@@ -18,7 +18,7 @@ class MemoryDisposalAdapter:
 
     def note(self, at: datetime, disposal: Disposal) -> None:
         number = 1 + max((one.disposal_id for _, one in self.noted), default=0)
-        self.noted.append((at, replace(disposal, disposal_id=number)))
+        self.noted.append((at, replace(disposal, disposal_id=number, due_at=at)))
 
     def list_due(
         self, *, now: datetime, limit: int, organisation_id: str | None = None, user_id: str | None = None
@@ -26,10 +26,20 @@ class MemoryDisposalAdapter:
         due = [
             one
             for at, one in self.noted
-            if at <= now and organisation_id in (None, one.organisation_id) and user_id in (None, one.user_id)
+            if at <= now
+            and one.kind != "organisation"
+            and organisation_id in (None, one.organisation_id)
+            and user_id in (None, one.user_id)
         ]
         ordered = sorted(due, key=lambda one: (one.organisation_id, one.user_id, one.disposal_id))
         return tuple(ordered[:limit])
+
+    def forget_covered(self, organisation_id: str, *, now: datetime) -> None:
+        self.noted = [
+            (at, one)
+            for at, one in self.noted
+            if one.organisation_id != organisation_id or one.kind == "run" or at > now
+        ]
 
     def finish(self, disposals: Sequence[Disposal]) -> None:
         done = {one.disposal_id for one in disposals}
@@ -118,14 +128,25 @@ class MemoryOffboardingAdapter:
     def begin_purge(self, organisation_id: OrganisationId, *, at: datetime) -> None:
         clock = self.start_clock(organisation_id, at=at)
         self.clocks[organisation_id] = replace(clock, purge_started_at=clock.purge_started_at or at)
-        self.disposals.note(at, Disposal(disposal_id=0, kind="organisation", organisation_id=organisation_id))
 
     def delete_rows(self, organisation_id: OrganisationId, *, limit: int) -> Mapping[str, int]:
         for table, rows in self.rows.get(organisation_id, {}).items():
             if batch := rows[:limit]:
                 del rows[:limit]
+                self._note(organisation_id, table, len(batch))
                 return {table: len(batch)}
         return {}
+
+    def _note(self, organisation_id: OrganisationId, table: str, gone: int) -> None:
+        if table == "assistant_conversations":
+            conversation = Disposal(
+                disposal_id=0,
+                kind="conversation",
+                organisation_id=organisation_id,
+                thing_id=f"{organisation_id}/c-1",
+            )
+            for _ in range(gone):
+                self.disposals.note(datetime.min.replace(tzinfo=UTC), conversation)
 
     def complete_purge(
         self, organisation_id: OrganisationId, removed: Mapping[str, int], *, at: datetime
@@ -150,6 +171,7 @@ class MemoryErasureAdapter:
 
     def begin(self, request: ErasureRequest, *, at: datetime) -> None:
         self.begun.setdefault(request, [])
+        self.completed.discard(request)
 
     def list_unfinished(self) -> tuple[ErasureRequest, ...]:
         return tuple(request for request in self.begun if request not in self.completed)

@@ -70,6 +70,22 @@ def test_an_erasure_that_died_between_stores_is_finished_by_the_next_run(store: 
     assert world.erasures.list_unfinished() == ()
 
 
+def test_an_erasure_that_fails_keeps_no_other_waiting() -> None:
+    world = World()
+    ben = parse_erasure("ben", "r-2")
+    world.erasures.rows["ben"] = {"assistant_conversations": 1}
+    for request in (ADA, ben):
+        world.erasures.begin(request, at=world.clock.now())
+    world.items.failures = 1
+
+    with pytest.raises(Unavailable, match="1 erasures"):
+        world.service.resume()
+    assert world.erasures.list_unfinished() == (ADA,)
+    assert world.service.resume() == 1
+
+    assert world.erasures.list_unfinished() == ()
+
+
 def test_an_erasure_without_time_is_not_told_as_done() -> None:
     world = World()
     hurried = ErasureService(

@@ -192,6 +192,38 @@ def test_a_purge_that_died_between_stores_is_finished_by_the_next_run() -> None:
     assert world.noted.noted == []
 
 
+@pytest.mark.req("A-OFFB-05", "A-OFFB-06")
+def test_an_organisation_that_comes_back_in_mid_purge_keeps_what_is_left_of_it() -> None:
+    world = World(acme=["disabled", "disabled", "active"], rival=["active"])
+    world.store.rows["acme"]["assistant_conversations"].append({"title": "stays"})
+    service = world.service(time_s=0)
+    with pytest.raises(Unavailable, match="not finished"):
+        service.handle_organisation_disabled(ACME)
+
+    service.disposals.drain(time_s=60)  # as the weekly sweep does, which asks nobody
+    service.sweep()
+
+    assert world.store.clocks == {}
+    assert ("organisation", "acme") in world.remains.held
+    assert len(world.store.rows["acme"]["assistant_conversations"]) == 2
+
+
+def test_what_a_purge_removed_is_disposed_of_though_the_organisation_comes_back() -> None:
+    world = World(acme=["disabled", "disabled", "active"], rival=["active"])
+    world.remains.hold("conversation", "acme/c-1", 2)
+    world.remains.failures = 1
+    service = world.service()
+    with pytest.raises(Unavailable):
+        service.handle_organisation_disabled(ACME)
+    assert not any(world.store.rows["acme"].values())
+
+    service.disposals.drain(time_s=60)
+    service.sweep()
+
+    assert ("conversation", "acme/c-1") not in world.remains.held
+    assert ("organisation", "acme") in world.remains.held
+
+
 def test_a_purge_without_time_says_so_and_is_taken_up_again() -> None:
     world = World(acme=["disabled"], rival=["active"])
 

@@ -16,9 +16,10 @@ class Disposal:
     """One thing whose remains are to go.
 
     Attributes:
-        organisation_id: whose it was; blank for a person, who may have been in several.
+        organisation_id: whose it was; blank for a person in all of them.
         user_id: whose; blank for an organisation.
         thing_id: the conversation, the run, or `corpus/document`.
+        due_at: since when it may go; a document that came after that is another.
     """
 
     disposal_id: int
@@ -26,6 +27,7 @@ class Disposal:
     organisation_id: str
     user_id: str = ""
     thing_id: str = ""
+    due_at: datetime | None = None
 
 
 class DisposalPort(Protocol):
@@ -34,7 +36,15 @@ class DisposalPort(Protocol):
     def list_due(
         self, *, now: datetime, limit: int, organisation_id: str | None = None, user_id: str | None = None
     ) -> tuple[Disposal, ...]:
-        """Return what is due, an organisation and a person at a time; of one alone, if it is named."""
+        """Return what is due, an organisation and a person at a time; of one alone, if it is named.
+
+        An organisation as a whole is never among them: it goes only by its purge, which has just asked for
+        its status.
+        """
+        ...
+
+    def forget_covered(self, organisation_id: str, *, now: datetime) -> None:
+        """Forget what is due of an organisation but its runs: all that it had in other stores is gone."""
         ...
 
     def finish(self, disposals: Sequence[Disposal]) -> None:

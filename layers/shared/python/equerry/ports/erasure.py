@@ -11,7 +11,10 @@ class ErasurePort(Protocol):
     """Erases people across organisations, under the platform role."""
 
     def begin(self, request: ErasureRequest, *, at: datetime) -> None:
-        """Note that a person is being erased, outside any tenant's data; a second time changes nothing."""
+        """Note that a person is being erased, outside any tenant's data, until that is completed.
+
+        The same request again takes it up anew, also when it had been completed.
+        """
         ...
 
     def list_unfinished(self) -> tuple[ErasureRequest, ...]:

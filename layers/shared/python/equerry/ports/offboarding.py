@@ -52,11 +52,14 @@ class OffboardingPort(Protocol):
         ...
 
     def begin_purge(self, organisation_id: OrganisationId, *, at: datetime) -> None:
-        """Mark the purge as begun, and note for disposal what the organisation has in other stores."""
+        """Mark the purge as begun: until it is completed, every run of the sweep takes it up again."""
         ...
 
     def delete_rows(self, organisation_id: OrganisationId, *, limit: int) -> Mapping[str, int]:
-        """Remove one batch of an organisation's rows, dependants first; empty when none is left."""
+        """Remove one batch of an organisation's rows, dependants first; empty when none is left.
+
+        In the same transaction their remains in other stores are noted for DisposalPort.
+        """
         ...
 
     def complete_purge(

@@ -42,6 +42,12 @@ class DisposalService:
             self.disposals.finish(due)
         return dict(removed), False
 
+    def dispose_organisation(self, organisation_id: str) -> Mapping[str, int]:
+        """Remove all that an organisation has; for its purge alone, which has just asked for its status."""
+        removed = self.dispose(Disposal(disposal_id=0, kind="organisation", organisation_id=organisation_id))
+        self.disposals.forget_covered(organisation_id, now=self.clock.now())
+        return removed
+
     def dispose(self, *disposals: Disposal) -> Mapping[str, int]:
         """Remove what these left, noted or not; returns what each store removed."""
         return {name: store.dispose(disposals) for name, store in self.stores.items()}

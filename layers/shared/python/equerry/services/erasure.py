@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from equerry.domain.retention import STILL_AT_WORK, ErasureRequest
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import Unavailable
+from equerry.kernel.errors import EquerryError, Unavailable
 from equerry.kernel.kinds import result
 from equerry.ports.disposals import Disposal
 from equerry.ports.erasure import ErasurePort
@@ -64,8 +64,21 @@ class ErasureService:
         return report
 
     def resume(self) -> int:
-        """Go on with erasures that began and did not end; returns how many ended now."""
+        """Go on with erasures that began and did not end; returns how many ended now.
+
+        Raises:
+            Unavailable: one or more could not be finished; all were tried.
+        """
         unfinished = self.erasures.list_unfinished()
-        for request in unfinished:
-            self.erase(request)
+        failed = sum(not self._resume(request) for request in unfinished)
+        if failed:
+            raise Unavailable(f"{failed} erasures could not be finished")
         return len(unfinished)
+
+    def _resume(self, request: ErasureRequest) -> bool:
+        try:
+            self.erase(request)
+        except EquerryError:
+            logger.exception("erasure_unfinished", extra={"request_id": request.request_id})
+            return False
+        return True

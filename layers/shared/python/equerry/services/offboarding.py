@@ -134,6 +134,7 @@ class OffboardingService:
             removed.update(batch)
             if self.clock.monotonic_s() >= deadline_s:
                 raise Unavailable("the purge is not finished; the next run goes on with it")
+        removed.update(self.disposals.dispose_organisation(organisation_id))
         remains, finished = self.disposals.drain(
             time_s=deadline_s - self.clock.monotonic_s(), organisation_id=organisation_id
         )

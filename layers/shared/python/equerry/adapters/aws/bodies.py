@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -33,7 +34,10 @@ class S3RemainsAdapter:
                 case "conversation":
                     people[disposal.organisation_id, disposal.user_id].add(disposal.thing_id)
                 case "document":
-                    removed += self._delete(f"corpora/{disposal.organisation_id}/{disposal.thing_id}/")
+                    prefix = f"corpora/{disposal.organisation_id}/{disposal.thing_id}/"
+                    removed += self._delete(prefix, partial(_is_of, disposal))
+                case "person" if disposal.organisation_id:
+                    removed += self._delete(artifact_prefix(disposal.organisation_id, disposal.user_id))
                 case "organisation":
                     removed += self._delete(f"corpora/{disposal.organisation_id}/")
                     removed += self._delete(artifact_prefix(disposal.organisation_id))
@@ -48,9 +52,11 @@ class S3RemainsAdapter:
             )
         prefix = artifact_prefix(organisation_id, user_id)
         quoted = {quote(conversation, safe="") for conversation in gone}
-        return self._delete(prefix, lambda key: key.removeprefix(prefix).partition("/")[0] in quoted)
+        return self._delete(
+            prefix, lambda entry: entry["Key"].removeprefix(prefix).partition("/")[0] in quoted
+        )
 
-    def _delete(self, prefix: str, chosen: Callable[[str], bool] = lambda _key: True) -> int:
+    def _delete(self, prefix: str, chosen: Callable[[Any], bool] = lambda _entry: True) -> int:
         """Delete every version below a prefix; counts keys that still had content."""
         removed = 0
         pages = self._client.get_paginator("list_object_versions").paginate(
@@ -59,7 +65,7 @@ class S3RemainsAdapter:
         with aws_errors(f"delete {prefix}"):
             for page in pages:
                 versions: list[Any] = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
-                doomed = [entry for entry in versions if chosen(entry["Key"])]
+                doomed = [entry for entry in versions if chosen(entry)]
                 if not doomed:
                     continue
                 answer = self._client.delete_objects(
@@ -73,3 +79,8 @@ class S3RemainsAdapter:
                     raise Unavailable(f"could not delete everything below {prefix}")
                 removed += len(doomed)
         return removed
+
+
+def _is_of(disposal: Disposal, entry: Any) -> bool:
+    """Whether this was a withdrawn document's: announced again, the same path has the same identity."""
+    return disposal.due_at is None or bool(entry["LastModified"] <= disposal.due_at)

@@ -49,11 +49,11 @@ class DynamoRemainsAdapter:
                     removed += self._dispose_run(disposal.thing_id)
                 case "conversation":
                     removed += self._dispose_conversation(disposal.thing_id)
-                case "person":
+                case "person" if not disposal.organisation_id:
                     removed += self._dispose_owned("user_id", disposal.user_id)
                 case "organisation":
                     removed += self._dispose_organisation(disposal.organisation_id)
-                case "document":
+                case "person" | "document":
                     pass
         return removed
 

@@ -8,8 +8,8 @@ from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.ports.disposals import Disposal
 
 _DUE = """
-SELECT disposal_id, kind, organisation_id, user_id, thing_id FROM assistant_disposals
-WHERE due_at <= %(now)s
+SELECT disposal_id, kind, organisation_id, user_id, thing_id, due_at FROM assistant_disposals
+WHERE due_at <= %(now)s AND kind <> 'organisation'
     AND (%(organisation)s::text IS NULL OR organisation_id = %(organisation)s)
     AND (%(user)s::text IS NULL OR user_id = %(user)s)
 ORDER BY organisation_id, user_id, disposal_id LIMIT %(limit)s
@@ -29,6 +29,15 @@ class PostgresDisposalAdapter:
         with self.connections.across_tenants() as rows:
             rows.execute(_DUE, {"now": now, "limit": limit, "organisation": organisation_id, "user": user_id})
             return tuple(Disposal(**row) for row in rows.fetchall())
+
+    def forget_covered(self, organisation_id: str, *, now: datetime) -> None:
+        """See DisposalPort."""
+        with self.connections.across_tenants() as rows:
+            rows.execute(
+                "DELETE FROM assistant_disposals"
+                " WHERE organisation_id = %s AND kind <> 'run' AND due_at <= %s",
+                (organisation_id, now),
+            )
 
     def finish(self, disposals: Sequence[Disposal]) -> None:
         """See DisposalPort."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.removals import delete_noted
 from equerry.domain.data_rules import DataRule, Erasure, list_rules
 from equerry.domain.retention import ErasureRequest
 from equerry.kernel.identifiers import UserId
@@ -20,41 +21,32 @@ _DELETE: dict[Erasure, str] = {
     "by_creator": "DELETE FROM {table} WHERE created_by = %(user)s",
     "with_conversation": "DELETE FROM {table} WHERE conversation_id IN {theirs}",
 }
+# What everybody may read is in no index of names, and names nobody.
+_NAMED = "visible_to && %(keys)s AND visible_to <> ARRAY['organisation']"
+# A publication holds its document while it writes passages that take over the document's readers.
+_HOLD = f"SELECT FROM assistant_documents WHERE {_NAMED} FOR UPDATE"
 # What only they hold a key to goes; off what others may read too, their key goes.
+_THEIR_OWN = f"{_NAMED} AND visible_to <@ %(keys)s"
+_THEIR_DOCUMENTS = f"SELECT document_id FROM assistant_documents WHERE {_THEIR_OWN}"  # noqa: S608
 _READ = {
-    "assistant_passages": """
-DELETE FROM assistant_passages WHERE visible_to <@ %(keys)s
-    OR document_id IN (SELECT document_id FROM assistant_documents WHERE visible_to <@ %(keys)s)
-""",
-    "assistant_documents": "DELETE FROM assistant_documents WHERE visible_to <@ %(keys)s",
+    "assistant_passages": (
+        f"DELETE FROM assistant_passages WHERE {_THEIR_OWN}",  # noqa: S608  # our condition
+        f"DELETE FROM assistant_passages WHERE document_id IN ({_THEIR_DOCUMENTS})",  # noqa: S608
+    ),
+    "assistant_documents": (f"DELETE FROM assistant_documents WHERE {_THEIR_OWN}",),  # noqa: S608
 }
-_UNLOCK = "UPDATE {table} SET visible_to = array_remove(visible_to, %(key)s) WHERE visible_to && %(keys)s"
-_NOTES = (
-    """
-INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)
-SELECT 'conversation', organisation_id, created_by, conversation_id::text
-FROM assistant_conversations WHERE created_by = %(user)s
-""",
-    """
-INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)
-SELECT 'run', organisation_id, created_by, run_id::text FROM assistant_runs WHERE conversation_id IN {theirs}
-""",
-    # A worker that still holds a run may write once more before it learns that it has lost it.
-    """
-INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id, due_at)
-SELECT late.kind, run.organisation_id, run.created_by, late.thing_id, %(again)s
-FROM assistant_runs AS run,
-    LATERAL (VALUES ('run', run.run_id::text), ('conversation', run.conversation_id::text))
-        AS late (kind, thing_id)
-WHERE run.status <> 'ended' AND run.conversation_id IN {theirs}
-""",
-    """
-INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)
-SELECT 'document', organisation_id, %(user)s, corpus_id || '/' || document_id
-FROM assistant_documents WHERE visible_to <@ %(keys)s
-""",
-    "INSERT INTO assistant_disposals (kind, organisation_id, user_id) VALUES ('person', '', %(user)s)",
-)
+_UNLOCK = f"UPDATE {{table}} SET visible_to = array_remove(visible_to, %(key)s) WHERE {_NAMED}"  # noqa: S608
+# Also what no row leads to any more: their part of the bucket, wherever they left anything.
+_PERSON = """
+INSERT INTO assistant_disposals (kind, organisation_id, user_id)
+SELECT 'person', '', %(user)s
+UNION ALL
+SELECT 'person', organisation_id, %(user)s FROM (
+    SELECT organisation_id FROM assistant_conversations WHERE created_by = %(user)s
+    UNION SELECT organisation_id FROM assistant_actions WHERE created_by = %(user)s
+    UNION SELECT organisation_id FROM assistant_usage WHERE created_by = %(user)s
+) AS somewhere
+"""
 _PROOF = """
 UPDATE assistant_deletions SET removed = removed || jsonb_build_array(%(removed)s::jsonb) {ended}
 WHERE kind = 'person' AND digest = %(digest)s AND request_id = %(request)s
@@ -72,7 +64,9 @@ class PostgresErasureAdapter:
         with self.connections.across_tenants() as rows:
             rows.execute(
                 "INSERT INTO assistant_deletions (kind, digest, request_id, subject, started_at)"
-                " VALUES ('person', %(digest)s, %(request)s, %(user)s, %(at)s) ON CONFLICT DO NOTHING",
+                " VALUES ('person', %(digest)s, %(request)s, %(user)s, %(at)s)"
+                " ON CONFLICT (kind, digest, request_id) DO UPDATE"
+                " SET subject = excluded.subject, completed_at = NULL",
                 _identify(request) | {"at": at},
             )
 
@@ -91,11 +85,11 @@ class PostgresErasureAdapter:
     def erase_rows(self, request: ErasureRequest, *, again_at: datetime) -> Mapping[str, int]:
         """See ErasurePort."""
         key = f"user:{request.user_id}"
-        values = _identify(request) | {"key": key, "keys": [key], "again": again_at}
+        values = _identify(request) | {"key": key, "keys": [key], "whose": request.user_id}
         with self.connections.across_tenants() as rows:
-            for note in _NOTES:
-                rows.execute(note.format(theirs=_THEIRS), values)
-            removed = _erase(rows, values)
+            rows.execute(_HOLD, values)
+            rows.execute(_PERSON, values)
+            removed = _erase(rows, values, again_at)
             rows.execute(_PROOF.format(ended=""), values | {"removed": json.dumps(removed)})
         return removed
 
@@ -108,19 +102,22 @@ class PostgresErasureAdapter:
             )
 
 
-def _erase(rows: "Rows", values: Mapping[str, object]) -> dict[str, int]:
+def _erase(rows: "Rows", values: Mapping[str, object], again_at: datetime) -> dict[str, int]:
     """Remove in the order of the rules, and count what was removed or unlocked."""
     removed: dict[str, int] = {}
     for rule in list_rules("postgres"):
-        for statement in _list_statements(rule):
-            rows.execute(statement.format(table=rule.name, theirs=_THEIRS), values)
-            removed[rule.name] = removed.get(rule.name, 0) + rows.rowcount
+        for statement in _list_deletions(rule):
+            written = statement.format(table=rule.name, theirs=_THEIRS)
+            gone = delete_noted(rows, rule.name, written, values, again_at=again_at)
+            removed[rule.name] = removed.get(rule.name, 0) + gone
+        if rule.erased == "by_reader":
+            removed[rule.name] += rows.execute(_UNLOCK.format(table=rule.name), values).rowcount
     return removed
 
 
-def _list_statements(rule: DataRule) -> tuple[str, ...]:
+def _list_deletions(rule: DataRule) -> tuple[str, ...]:
     if rule.erased == "by_reader":
-        return _READ[rule.name], _UNLOCK
+        return _READ[rule.name]
     return (_DELETE[rule.erased],) if rule.erased in _DELETE else ()
 
 

@@ -5,12 +5,16 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.removals import delete_noted, remove_conversations
 from equerry.domain.data_rules import list_rules
-from equerry.domain.retention import DELETION_LATE, OffboardingClock
+from equerry.domain.retention import OffboardingClock
 from equerry.kernel.identifiers import OrganisationId
+
+if TYPE_CHECKING:
+    from equerry.adapters.postgres.connections import Rows
 
 # What hangs on a conversation goes with it: these tables have an index by that, and none by organisation.
 TABLES: Final = tuple(
@@ -42,12 +46,12 @@ _CLOCK: Final = (
 )
 _BATCH: Final = """
 DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM {table} WHERE {mine} LIMIT %s))
+    SELECT ctid FROM {table} WHERE {mine} LIMIT %(limit)s))
 """
-_MINE: Final = "organisation_id = %s"
+_MINE: Final = "organisation_id = %(organisation)s"
 # An index leads to superseded passages by their document alone.
 _BY_DOCUMENT: Final = (
-    "document_id IN (SELECT document_id FROM assistant_documents WHERE organisation_id = %s)"
+    "document_id IN (SELECT document_id FROM assistant_documents WHERE organisation_id = %(organisation)s)"
 )
 _EXPORTED: Final = (
     "assistant_conversations",
@@ -101,7 +105,7 @@ class PostgresOffboardingAdapter:
 
     def begin_purge(self, organisation_id: OrganisationId, *, at: datetime) -> None:
         """See OffboardingPort."""
-        values = {"organisation": organisation_id, "at": at, "late": DELETION_LATE}
+        values = {"organisation": organisation_id, "at": at}
         with self.connections.across_tenants() as rows:
             rows.execute(
                 "INSERT INTO assistant_org_offboarding VALUES (%(organisation)s, %(at)s, %(at)s)"
@@ -109,26 +113,13 @@ class PostgresOffboardingAdapter:
                 " coalesce(assistant_org_offboarding.purge_started_at, excluded.purge_started_at)",
                 values,
             )
-            rows.execute(
-                "INSERT INTO assistant_disposals (kind, organisation_id)"
-                " VALUES ('organisation', %(organisation)s)",
-                values,
-            )
-            rows.execute(
-                "INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)"
-                " SELECT 'run', organisation_id, created_by, run_id::text FROM assistant_runs"
-                " WHERE organisation_id = %(organisation)s AND created_at > %(at)s - %(late)s",
-                values,
-            )
 
     def delete_rows(self, organisation_id: OrganisationId, *, limit: int) -> Mapping[str, int]:
         """See OffboardingPort."""
         for table in TABLES:
             with self.connections.across_tenants() as rows:
-                mine = _BY_DOCUMENT if table == "assistant_passages" else _MINE
-                rows.execute(_BATCH.format(table=table, mine=mine), (organisation_id, limit))
-                if rows.rowcount:
-                    return {table: rows.rowcount}
+                if removed := _delete_batch(rows, table, organisation_id, limit):
+                    return {table: removed}
         return {}
 
     def complete_purge(
@@ -165,3 +156,11 @@ class PostgresOffboardingAdapter:
                 )
                 for row in stream:
                     yield table, row["said"]
+
+
+def _delete_batch(rows: "Rows", table: str, organisation_id: OrganisationId, limit: int) -> int:
+    values = {"organisation": organisation_id, "limit": limit, "whose": ""}
+    if table == "assistant_conversations":
+        return remove_conversations(rows, going=_MINE, still="true", values=values)
+    mine = _BY_DOCUMENT if table == "assistant_passages" else _MINE
+    return delete_noted(rows, table, _BATCH.format(table=table, mine=mine), values)

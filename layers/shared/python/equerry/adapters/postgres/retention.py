@@ -4,31 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from equerry.adapters.postgres.connections import PostgresConnections
-from equerry.domain.retention import DELETION_LATE, Shortening
+from equerry.adapters.postgres.removals import delete_noted, remove_conversations
+from equerry.domain.retention import Shortening
 from equerry.kernel.identifiers import OrganisationId
 
-# The age is asked again outside: a conversation touched since the inner query must stay.
-_CONVERSATIONS = """
-WITH old AS MATERIALIZED (
-    SELECT conversation_id FROM assistant_conversations
-    WHERE updated_at < %(before)s {mine} ORDER BY updated_at LIMIT %(limit)s
-), recent AS MATERIALIZED (
-    SELECT run.run_id, run.organisation_id, run.created_by
-    FROM assistant_runs AS run JOIN old USING (conversation_id)
-    WHERE run.created_at > now() - %(late)s
-), gone AS (
-    DELETE FROM assistant_conversations
-    WHERE updated_at < %(before)s AND conversation_id IN (SELECT conversation_id FROM old)
-    RETURNING conversation_id, organisation_id, created_by
-), runs AS (
-    INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)
-    SELECT 'run', organisation_id, created_by, run_id::text FROM recent
-), bodies AS (
-    INSERT INTO assistant_disposals (kind, organisation_id, user_id, thing_id)
-    SELECT 'conversation', organisation_id, created_by, conversation_id::text FROM gone
-)
-SELECT count(*) AS removed FROM gone
-"""
 _PASSAGES = """
 DELETE FROM assistant_passages WHERE passage_id IN (
     SELECT passage_id FROM assistant_passages
@@ -77,17 +56,12 @@ class PostgresRetentionAdapter:
     ) -> int:
         """See RetentionPort."""
         with self.connections.across_tenants() as rows:
-            rows.execute(
-                _narrow(_CONVERSATIONS, organisation_id),
-                {
-                    "before": unchanged_since,
-                    "limit": limit,
-                    "organisation": organisation_id,
-                    "late": DELETION_LATE,
-                },
+            return remove_conversations(
+                rows,
+                going=_narrow("updated_at < %(before)s {mine} ORDER BY updated_at", organisation_id),
+                still="updated_at < %(before)s",
+                values={"before": unchanged_since, "limit": limit, "organisation": organisation_id},
             )
-            counted = rows.fetchone()
-            return int(counted["removed"]) if counted else 0
 
     def delete_audit(
         self, *, older_than: datetime, limit: int, organisation_id: OrganisationId | None = None
@@ -108,7 +82,14 @@ class PostgresRetentionAdapter:
         self, *, withdrawn_before: datetime, limit: int, organisation_id: OrganisationId | None = None
     ) -> int:
         """See RetentionPort."""
-        return self._delete(_DOCUMENTS, withdrawn_before, limit, organisation_id)
+        # Whoever withdrew one may have died before its uploads were deleted.
+        with self.connections.across_tenants() as rows:
+            return delete_noted(
+                rows,
+                "assistant_documents",
+                _narrow(_DOCUMENTS, organisation_id),
+                {"before": withdrawn_before, "limit": limit, "organisation": organisation_id, "whose": ""},
+            )
 
     def _delete(
         self, statement: str, before: datetime, limit: int, organisation_id: OrganisationId | None
