@@ -80,12 +80,18 @@ class Alarms(Construct):
         passed = self._count_ours("RetrievalOutliers")
         self._ring("RetrievalOutliers", passed, says="A person retrieved a lot: see `retrieval_outlier`.")
 
-    def _count_ours(self, name: MetricName) -> cloudwatch.Metric:
+    def watch_models(self) -> None:
+        """Ring when a provider does not have a model that is asked for, and in time before that."""
+        self._ring("ModelGone", self._count_ours("ModelGone"), says="A model is gone: see `model_gone`.")
+        soon = self._count_ours("ModelRetiring", over=Duration.days(1))
+        self._ring("ModelRetiring", soon, says="A model is taken away soon: see `model_retiring`.")
+
+    def _count_ours(self, name: MetricName, *, over: Duration = _WINDOW) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=name,
             dimensions_map={"stage": self._config.stage},
-            period=_WINDOW,
+            period=over,
             statistic=cloudwatch.Stats.SUM,
         )
 

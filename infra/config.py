@@ -89,6 +89,7 @@ class ModelConfig:
         allowed: further pairs that may be chosen, `fallbacks` those that stand in.
         purposes, reasoning: by purpose.
         secrets, base_urls: of further providers.
+        prices, retirements: what the lists of them lack, or have otherwise.
     """
 
     provider: ModelProvider
@@ -103,6 +104,8 @@ class ModelConfig:
     secrets: Mapping[str, str]
     base_urls: Mapping[str, str]
     guardrail: str | None
+    prices: tuple[str, ...] = ()
+    retirements: tuple[str, ...] = ()
 
     @property
     def uses_bedrock(self) -> bool:

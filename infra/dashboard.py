@@ -101,6 +101,7 @@ class Dashboard(Construct):
         self._row(
             _graph("Tokens", self._metric("TokensSpent", _SUM), right=hits),
             _graph("Upkeep", *self._counts("RetentionPurged", "OrgOffboardPurge", "SwitchUnparseable")),
+            _graph("Models", *self._counts("ModelRetiring", "ModelGone")),
         )
         outliers = self._metric("RetrievalOutliers", _SUM)
         self._row(

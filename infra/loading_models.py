@@ -1,8 +1,9 @@
 """Reads `[model]` of a stage: who answers, who stands in, and where their keys are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
+from equerry.domain import prices, retirements
 from equerry.domain.routing import PURPOSES
 from equerry.runtime.models import KEYED, LIVE
 
@@ -12,6 +13,8 @@ from infra.reading import Reader
 _HTTPS = r"https://[^\s]+"
 _ANY_HTTP = r"https?://[^\s]+"
 _PAIR = r"extractive|[a-z-]+/[^,\s]+"
+_PRICE = "prices like openai/gpt-x input=1 output=5 cache_read=0.1 cache_write=1.25 on=2026-11-30"
+_LAST_DAY = "last days like openai/gpt-x 2027-01-31"
 _SECRET = r"arn:aws[a-z-]*:secretsmanager:.+"
 
 
@@ -38,8 +41,12 @@ def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.Mod
         ),
         secrets=_by_name(table, "secrets", KEYED, pattern=_SECRET, meaning="a Secrets Manager ARN"),
         base_urls=_by_name(table, "base_urls", LIVE, pattern=address, meaning="an https address"),
+        prices=table.texts("prices", pattern=prices.STATED, meaning=_PRICE),
+        retirements=table.texts("retirements", pattern=retirements.STATED, meaning=_LAST_DAY),
         guardrail=table.text("guardrail", pattern=r"[^,\s]+:[^,:\s]+", meaning="id:version", default=None),
     )
+    _require_readable(table, "prices", found.prices, prices.parse_price)
+    _require_readable(table, "retirements", found.retirements, retirements.parse_retirement)
     needed = {"id": found.id} if provider in LIVE else {}
     if provider in KEYED:
         needed["secret_arn"] = found.secret_arn
@@ -47,6 +54,17 @@ def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.Mod
         if entry is None:
             table.refuse(name, f"is missing; the {provider} provider needs it")
     return found
+
+
+def _require_readable(
+    table: Reader, name: str, entries: Sequence[str], parse: Callable[[str], object]
+) -> None:
+    """A day that no calendar has looks like any other."""
+    for entry in entries:
+        try:
+            parse(entry)
+        except ValueError as error:
+            table.refuse(name, f"{entry!r} cannot be read: {error}")
 
 
 def _by_name(table: Reader, name: str, known: Sequence[str], *, pattern: str, meaning: str) -> dict[str, str]:

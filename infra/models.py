@@ -85,6 +85,8 @@ def _variables(model: ModelConfig) -> dict[str, Any]:
         "model_purposes": _join(model.purposes),
         "model_reasoning": _join(model.reasoning),
         "model_guardrail": model.guardrail,
+        "model_prices": ",".join(model.prices) or None,
+        "model_retirements": ",".join(model.retirements) or None,
     }
 
 

@@ -144,6 +144,7 @@ class EquerryStack(Stack):
         alarms.watch_turns(at.queue.queue)
         alarms.watch_switches()
         alarms.watch_retrieval()
+        alarms.watch_models()
         alarms.watch_dead_letters(dead)
         waiting = {
             "Turns": at.queue.queue,

@@ -120,6 +120,15 @@ def test_a_switch_that_says_nothing_rings(stage: SynthesisedStage) -> None:
     assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
 
 
+@pytest.mark.req("F-ROUTE-06")
+@pytest.mark.parametrize(("name", "period"), [("ModelGone", 300), ("ModelRetiring", 86_400)])
+def test_a_model_that_is_gone_or_will_be_rings(stage: SynthesisedStage, name: str, period: int) -> None:
+    (alarm,) = alarms_on(stage, "Equerry", name)
+
+    assert dimensions_of(alarm) == {"stage": stage.config.stage}
+    assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, period, "Sum")
+
+
 @pytest.mark.req("F-ABUSE-03")
 def test_a_person_who_has_a_lot_retrieved_in_a_day_rings(stage: SynthesisedStage) -> None:
     (alarm,) = alarms_on(stage, "Equerry", "RetrievalOutliers")

@@ -83,6 +83,16 @@ def test_the_local_stage_is_the_default() -> None:
         ("production", {"model__provider": "anthropic"}, "model.secret_arn: is missing"),
         ("production", {"model__secret_arn": "sk-123"}, "must be a Secrets Manager ARN, got 'sk-123'"),
         ("production", {"model__base_url": "http://models"}, "model.base_url: must be an https address"),
+        (
+            "production",
+            {"model__prices": ["openai/gpt-x 3"]},
+            "model.prices: must hold prices like openai/gpt-x",
+        ),
+        (
+            "production",
+            {"model__retirements": ["openai/x 2027-02-30"]},
+            "model.retirements: 'openai/x 2027-02-30'",
+        ),
         ("production", {"auth__jwks_url": "http://login"}, "auth.jwks_url: must be the https address"),
         ("production", {"auth__issuer": None}, "auth.issuer: is missing; give the tokens' iss claim"),
         ("production", {"database__min_capacity": 0.3}, "from 0 to 256 in steps of 0.5, got 0.3"),

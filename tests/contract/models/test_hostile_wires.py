@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.engine.model import ModelEvent, ToolCallReady
-from equerry.ports.model import ModelRejected, ModelUnavailable
+from equerry.ports.model import ModelGone, ModelRejected, ModelUnavailable, ModelUnusable
 
 from tests.contract.models.requests import SEARCH, ask, collect, end_of, text_of
 from tests.contract.models.subjects import BEDROCK, GOOGLE, KITS, Kit, throttle
@@ -226,3 +226,18 @@ def test_two_calls_under_one_id_are_both_handed_over(
 
     assert calls(events) == [{"query": "a"}, {"query": "b"}]
     assert end_of(events).stop == "tool_use"
+
+
+@pytest.mark.req("F-ROUTE-06")
+def test_a_model_that_the_provider_does_not_have_is_told_apart_from_a_key_that_is_refused(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    for refusal in kit.refusals[True]:
+        assert isinstance(refusal, Failure)
+        gone = refusal.status == 404 or "identifier" in refusal.message
+        server.play(refusal)
+
+        with pytest.raises(ModelUnusable) as caught:
+            collect(model, ask())
+
+        assert isinstance(caught.value, ModelGone) is gone

@@ -78,7 +78,7 @@ def modules_with(layers: tuple[str, ...]) -> dict[str, Module]:
     }
 
 
-@pytest.mark.req("F-LAYER-08")
+@pytest.mark.req("F-LAYER-08", "F-GATE-02")
 @pytest.mark.parametrize("module", modules_with(INNER).values(), ids=lambda module: module.name)
 def test_no_vendor_is_named_below_the_adapters(module: Module) -> None:
     assert find_vendors(module.tree) == set()

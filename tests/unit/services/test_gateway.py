@@ -10,6 +10,7 @@ import pytest
 from equerry.adapters.fixture.model import FixtureModelAdapter
 from equerry.adapters.fixture.script import Pause, ScriptedRound, fail, say
 from equerry.domain.breaker import Cooling
+from equerry.domain.retirements import Retirements
 from equerry.domain.routing import Purpose, Route
 from equerry.domain.switches import ModelSwitchedOff
 from equerry.engine.model import (
@@ -24,11 +25,13 @@ from equerry.engine.model import (
 )
 from equerry.engine.thread import Thread
 from equerry.kernel.errors import EquerryError
-from equerry.ports.model import ModelPort, ModelRejected, ModelUnavailable, ModelUnusable
+from equerry.ports.model import ModelGone, ModelPort, ModelRejected, ModelUnavailable, ModelUnusable
 from equerry.services.gateway import ConcurrencyLimit, GatewayService, ModelBusy
+from equerry.services.model_watch import TOLD_EVERY_S, ModelWatchService
 from equerry.services.provider_health import REFRESH_S, ProviderHealthService
 
 from tests.contract.models.clock import ScriptedClock
+from tests.fakes.metrics import MemoryMetricAdapter
 from tests.fakes.provider_health import MemoryProviderHealthAdapter
 
 MAIN = ModelChoice(provider="anthropic", model="claude-1")
@@ -49,6 +52,8 @@ class House:
     limit: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(4, wait_s=0))
     routed: list[Purpose] = field(default_factory=list)
     models: dict[ModelChoice, FixtureModelAdapter] = field(default_factory=dict)
+    metrics: MemoryMetricAdapter = field(default_factory=MemoryMetricAdapter)
+    retirements: Retirements = field(default_factory=lambda: Retirements({}))
 
     def __post_init__(self) -> None:
         self.health = self.new_process()
@@ -57,6 +62,7 @@ class House:
             open_model=self.open_model,
             find_limit=lambda _: self.limit,
             health=self.health,
+            watch=ModelWatchService(clock=self.clock, retirements=self.retirements, metrics=self.metrics),
             clock=self.clock,
         )
 
@@ -314,6 +320,7 @@ def test_a_healthy_turn_does_not_wait_for_the_store_of_health() -> None:
         open_model=house.open_model,
         find_limit=lambda _: house.limit,
         health=waiting,
+        watch=ModelWatchService(clock=house.clock),
         clock=house.clock,
     )
 
@@ -398,3 +405,33 @@ def test_nobody_stands_in_where_all_are_left_alone() -> None:
             house.play()
 
     assert house.gateway.find_stand_in("conversational") is None
+
+
+@pytest.mark.req("F-ROUTE-06")
+def test_a_model_that_is_gone_is_stood_in_for_and_told_to_operators(caplog: pytest.LogCaptureFixture) -> None:
+    house = House({MAIN: [fail(ModelGone("no such model"))], SPARE: [ANSWER]})
+
+    events = house.play()
+
+    assert end_of(events).model == SPARE
+    assert house.metrics.list_amounts("ModelGone") == [1]
+    (line,) = (record for record in caplog.records if record.message == "model_gone")
+    assert (line.levelno, line.__dict__["model"]) == (logging.ERROR, MAIN.model)
+
+
+@pytest.mark.req("F-ROUTE-06")
+def test_a_model_whose_end_is_near_answers_and_is_told_of_once_an_hour(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    house = House({MAIN: [ANSWER], SPARE: [ANSWER]})
+    soon = house.clock.now().date() + timedelta(days=9)
+    house.retirements.days[SPARE.provider, SPARE.model] = soon  # type: ignore[index]  # a test's dictionary
+
+    for _ in range(3):
+        assert end_of(house.play()).model is None
+    house.clock.sleep(TOLD_EVERY_S)
+    house.play()
+
+    assert house.metrics.list_amounts("ModelRetiring") == [1, 1]
+    told = [record.__dict__ for record in caplog.records if record.message == "model_retiring"]
+    assert [(line["model"], line["days_left"]) for line in told] == [(SPARE.model, 9), (SPARE.model, 9)]

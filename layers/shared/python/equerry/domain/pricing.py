@@ -1,28 +1,20 @@
-"""What models cost, as their providers list it: one table, with the day each price was read."""
+"""What a turn cost: by a list of prices, which an operator may add to."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
+from equerry.domain.price_list import PRICES
+from equerry.domain.prices import Price, parse_price
 from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.kinds import value
 from equerry.kernel.usage import Usage
 
 _MILLION = Decimal(1_000_000)
-
-
-@value
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """US dollars for a million tokens of each kind; reasoning counts as output."""
-
-    listed_on: date
-    input: Decimal
-    output: Decimal
-    cache_read: Decimal
-    cache_write: Decimal
+_VERSION = re.compile(r"(?:-\d{8}|-\d{4}-\d{2}-\d{2})?(?:-v\d+(?::\d+)?)?")
+"""What may follow a model's name in its id without making it another: a date, and Bedrock's version."""
 
 
 @value
@@ -34,82 +26,74 @@ class Cost:
     priced_on: date
 
 
-def _price(listed_on: date, fresh: str, out: str, read: str, write: str) -> Price:
-    return Price(
-        listed_on=listed_on,
-        input=Decimal(fresh),
-        output=Decimal(out),
-        cache_read=Decimal(read),
-        cache_write=Decimal(write),
-    )
+@value
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by provider and model; one that nobody has listed has no price, which is not nothing."""
+
+    prices: Mapping[tuple[str, str], Price] = field(default_factory=lambda: PRICES)
+
+    def find_price(self, model: ModelChoice) -> Price | None:
+        """Return what a model costs."""
+        fitting = (
+            price for (provider, name), price in self.prices.items() if is_model(model, provider, name)
+        )
+        return next(fitting, None)
+
+    def find_cost(self, model: ModelChoice | None, usage: Usage) -> Cost | None:
+        """Return what one request costs; None for a model without a price.
+
+        Input that was read from or written to a provider's cache is part of `input_tokens` and priced apart.
+        """
+        price = self.find_price(model) if model is not None else None
+        if price is None:
+            return None
+        if price.long is not None and usage.input_tokens > price.long.above:
+            price = price.long.price
+        fresh = max(0, usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens)
+        usd = (
+            fresh * price.input
+            + usage.output_tokens * price.output
+            + usage.cached_input_tokens * price.cache_read
+            + usage.cache_write_tokens * price.cache_write
+        ) / _MILLION
+        return Cost(usd, price.listed_on)
+
+    def find_total(self, rounds: Iterable[tuple[ModelChoice | None, Usage]]) -> Cost | None:
+        """Return what rounds of several models cost; None if one has no price, and for no rounds at all.
+
+        The day is that of the oldest price.
+        """
+        costs = [self.find_cost(model, usage) for model, usage in rounds]
+        known = [cost for cost in costs if cost is not None]
+        if not known or len(known) < len(costs):
+            return None
+        return Cost(sum((cost.usd for cost in known), Decimal(0)), min(cost.priced_on for cost in known))
 
 
-_FREE = _price(date(2026, 1, 1), "0", "0", "0", "0")
-_LISTED = date(2026, 10, 24)
-_OPUS = _price(_LISTED, "5", "25", "0.5", "6.25")
-_SONNET_4 = _price(_LISTED, "3", "15", "0.3", "3.75")
-PRICES: dict[tuple[str, str], Price] = {
-    # computed where the answer is made
-    ("embedded", ""): _FREE,
-    ("fixture", ""): _FREE,
-    # A model whose price depends on the length of each prompt is left out: a turn's sum does not tell it.
-    ("anthropic", "claude-opus-5-5"): _price(_LISTED, "4", "20", "0.2", "5"),
-    ("anthropic", "claude-opus-5"): _OPUS,
-    ("anthropic", "claude-opus-4-8"): _OPUS,
-    ("anthropic", "claude-opus-4-7"): _OPUS,
-    ("anthropic", "claude-opus-4-6"): _OPUS,
-    ("anthropic", "claude-opus-4-5"): _OPUS,
-    ("anthropic", "claude-sonnet-5-5"): _price(_LISTED, "2", "10", "0.1", "2.5"),
-    ("anthropic", "claude-sonnet-5"): _price(_LISTED, "2", "10", "0.2", "2.5"),
-    ("anthropic", "claude-sonnet-4-6"): _SONNET_4,
-    ("anthropic", "claude-sonnet-4-5"): _SONNET_4,
-    ("anthropic", "claude-haiku-4-5"): _price(_LISTED, "1", "5", "0.1", "1.25"),
-}
-"""By provider and by how the model's id begins, its end or a date following; the longest that fits counts."""
-_DATED = re.compile(r"(?:-\d{8})?")
+LISTED = Prices()
+"""What the providers list, and nothing else."""
 
 
-def find_price(model: ModelChoice) -> Price | None:
-    """Return what a model costs; None where nobody has listed it, which is not nothing."""
-    fitting = [
-        (len(begins), price)
-        for (provider, begins), price in PRICES.items()
-        if provider == model.provider and _is_of(begins, model.model)
-    ]
-    return max(fitting, key=lambda entry: entry[0])[1] if fitting else None
+def build_price_list(stated: str | None, *, elsewhere: Iterable[str] = ()) -> Prices:
+    """Return the providers' prices with what an operator states, which goes first.
 
+    Args:
+        stated: prices with commas between them, each as `prices.STATED` has it.
+        elsewhere: providers that are reached at another address, where their own list says nothing.
 
-def _is_of(begins: str, model: str) -> bool:
-    return model.startswith(begins) and (not begins or _DATED.fullmatch(model[len(begins) :]) is not None)
-
-
-def find_total(rounds: Iterable[tuple[ModelChoice | None, Usage]]) -> Cost | None:
-    """Return what rounds of several models cost; None if one of them has no price, and for no rounds at all.
-
-    The day is that of the oldest price.
+    Raises:
+        ValueError: a price is written otherwise.
     """
-    costs = [find_cost(model, usage) for model, usage in rounds]
-    known = [cost for cost in costs if cost is not None]
-    if not known or len(known) < len(costs):
-        return None
-    return Cost(sum((cost.usd for cost in known), Decimal(0)), min(cost.priced_on for cost in known))
+    own = dict(parse_price(text.strip()) for text in (stated or "").split(",") if text.strip())
+    away = frozenset(elsewhere)
+    listed = {place: price for place, price in PRICES.items() if place[0] not in away}
+    return Prices({**own, **{place: price for place, price in listed.items() if place not in own}})
 
 
-def find_cost(model: ModelChoice | None, usage: Usage) -> Cost | None:
-    """Return what a usage costs; None for a model without a price.
-
-    Input that was read from or written to a provider's cache is part of `input_tokens` and priced apart.
-    """
-    if model is None:
-        return None
-    price = find_price(model)
-    if price is None:
-        return None
-    fresh = max(0, usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens)
-    usd = (
-        fresh * price.input
-        + usage.output_tokens * price.output
-        + usage.cached_input_tokens * price.cache_read
-        + usage.cache_write_tokens * price.cache_write
-    ) / _MILLION
-    return Cost(usd, price.listed_on)
+def is_model(model: ModelChoice, provider: str, name: str) -> bool:
+    """Whether a model's id is that name, with or without a date and a version; a blank name is any."""
+    if model.provider != provider:
+        return False
+    given = model.model.rpartition("/")[2]  # an inference profile's ARN ends with the profile's id
+    return not name or (given.startswith(name) and _VERSION.fullmatch(given[len(name) :]) is not None)

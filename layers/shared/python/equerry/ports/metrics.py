@@ -20,6 +20,8 @@ MetricName = Literal[
     "CharactersRetrieved",
     "RetrievalOutliers",
     "SwitchUnparseable",
+    "ModelRetiring",
+    "ModelGone",
 ]
 """Turns             turns that ended, however they ended
 TurnErrors        of these, those that ended with an error or were interrupted
@@ -37,6 +39,8 @@ PassagesRetrieved    passages that tools gave a turn, of those that were given a
 CharactersRetrieved  the length of their text
 RetrievalOutliers    turns with which a person passed what one person may have retrieved in a day
 SwitchUnparseable readings of a switch that say nothing, so that it does nothing
+ModelRetiring     models in use whose provider will take them away soon, once an hour a process
+ModelGone         requests for a model that its provider does not have
 """
 
 TurnShape = Literal["context", "retrieval", "tools"]

@@ -39,6 +39,12 @@ class ModelUnusable(ModelRejected):
     code = "model_unusable"
 
 
+class ModelGone(ModelUnusable):
+    """The provider has no such model, or has it no more; another model may answer the same request."""
+
+    code = "model_gone"
+
+
 class InputUnsupported(ModelRejected):
     """The provider reads no input of this kind; nothing was sent to it."""
 
@@ -74,7 +80,7 @@ class ModelPort(Protocol):
 
         Raises:
             ModelUnavailable: see there.
-            ModelRejected, ModelUnusable, InputUnsupported: see there.
+            ModelRejected, ModelUnusable, ModelGone, InputUnsupported: see there.
             ModelCancelled: see there.
         """
         ...

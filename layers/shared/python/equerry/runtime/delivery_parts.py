@@ -8,6 +8,7 @@ from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
 from equerry.adapters.postgres.records import PostgresRunRecordAdapter
+from equerry.domain.pricing import LISTED, Prices
 from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.interrupts import InterruptPort
@@ -61,11 +62,16 @@ class DeliveryParts:
         )
 
     def build_endings(
-        self, admissions: AdmissionPort, *, most_retrieved_characters: int = MOST_CHARACTERS
+        self,
+        admissions: AdmissionPort,
+        *,
+        most_retrieved_characters: int = MOST_CHARACTERS,
+        prices: Prices = LISTED,
     ) -> EndingService:
         """Return the service that ends answered runs."""
         return EndingService(
             most_retrieved_characters=most_retrieved_characters,
+            prices=prices,
             runs=self.turns.kept_runs,
             records=self.records,
             admissions=admissions,

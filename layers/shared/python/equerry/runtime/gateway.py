@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from equerry.adapters.aws.parameters import Parameter, ParameterReader
+from equerry.domain.retirements import build_retirements
 from equerry.domain.routing import (
     CONVERSATION_ENVIRONMENT,
     CONVERSATION_PARAMETER,
@@ -23,12 +24,14 @@ from equerry.domain.routing import (
 from equerry.engine.model import ModelChoice
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import Unavailable
+from equerry.ports.metrics import MetricPort
 from equerry.ports.model import ModelPort, ModelUnusable
 from equerry.ports.provider_health import ProviderHealthPort
 from equerry.ports.switches import SwitchPort
 from equerry.runtime.models import ModelSettings, build_adapter, build_table, read_purposes, require_settings
 from equerry.services.gateway import ConcurrencyLimit, GatewayService
 from equerry.services.model_switching import guard_model
+from equerry.services.model_watch import ModelWatchService
 from equerry.services.provider_health import ProviderHealthService
 
 if TYPE_CHECKING:
@@ -61,6 +64,7 @@ def build_gateway(
     parameters: ParameterReader,
     store: ProviderHealthPort,
     switch: SwitchPort | None = None,
+    metrics: MetricPort | None = None,
     warm: Purpose | None = "conversational",
 ) -> GatewayService:
     """Return the gateway; the model that is wanted for `warm` is opened at once, if it can be.
@@ -84,6 +88,9 @@ def build_gateway(
         open_model=opener.open_model,
         find_limit=limits.find_limit,
         health=ProviderHealthService(store=store, clock=clock),
+        watch=ModelWatchService(
+            clock=clock, retirements=build_retirements(settings.model_retirements), metrics=metrics
+        ),
         clock=clock,
     )
     if warm:

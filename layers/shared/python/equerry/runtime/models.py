@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from equerry.domain.pricing import Prices, build_price_list
 from equerry.domain.routing import (
     ENVIRONMENT,
     KEYLESS,
@@ -60,6 +61,10 @@ class ModelSettings(Protocol):
     def model_reasoning(self) -> str | None: ...
     @property
     def model_guardrail(self) -> str | None: ...
+    @property
+    def model_prices(self) -> str | None: ...
+    @property
+    def model_retirements(self) -> str | None: ...
 
 
 def build_model(settings: ModelSettings, clients: "AwsClients", clock: Clock) -> ModelPort:
@@ -119,6 +124,18 @@ def read_purposes(settings: ModelSettings) -> dict[Purpose, Stated]:
         keyless = next((name for name, known in KEYLESS.items() if known == choice), None)
         found[purpose] = Stated(provider=keyless or choice.provider, model=None if keyless else choice.model)
     return found
+
+
+def build_prices(settings: ModelSettings) -> Prices:
+    """Return what models cost; a provider that is reached elsewhere has only the prices that are stated.
+
+    Raises:
+        ValueError: a price is written otherwise.
+    """
+    elsewhere = set(_read_entries(settings.model_base_urls))
+    if settings.model_base_url and settings.model_provider:
+        elsewhere.add(settings.model_provider)
+    return build_price_list(settings.model_prices, elsewhere=elsewhere)
 
 
 def build_adapter(

@@ -24,6 +24,7 @@ from equerry.runtime.database import require_database
 from equerry.runtime.delivery_parts import build_delivery_parts
 from equerry.runtime.gateway import build_gateway, list_gateway_parameters
 from equerry.runtime.minting import new_nonce
+from equerry.runtime.models import build_prices
 from equerry.runtime.observability import logger
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
 from equerry.runtime.settings import WorkerSettings
@@ -84,6 +85,7 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         parameters=open_parameters(),
         store=DynamoProviderHealthAdapter(parts.clients.dynamodb, settings.run_flags_table),
         switch=switch,
+        metrics=parts.metrics,
     )
     answers = AnswerService(
         transcripts=parts.transcripts,
@@ -91,7 +93,9 @@ def build_worker_app(environ: Mapping[str, str] = os.environ) -> WorkerApp:
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         model=gateway.open("conversational"),
         endings=deliveries.build_endings(
-            admissions, most_retrieved_characters=settings.most_retrieved_characters
+            admissions,
+            most_retrieved_characters=settings.most_retrieved_characters,
+            prices=build_prices(settings),
         ),
         release=f"{settings.equerry_version}+{settings.equerry_commit}",
         find_trace_id=find_trace_id,

@@ -9,7 +9,7 @@ from equerry.domain.citations import CitationFilter
 from equerry.domain.conversations import Run, RunEnd
 from equerry.domain.evidence import Evidence
 from equerry.domain.leases import Lease, LeaseLost
-from equerry.domain.pricing import Cost, find_cost, find_total
+from equerry.domain.pricing import LISTED, Cost, Prices
 from equerry.domain.redaction import scrub_text
 from equerry.domain.retrieval import MOST_CHARACTERS
 from equerry.engine.model import ModelChoice
@@ -65,6 +65,7 @@ class EndingService:
     metrics: MetricPort
     clock: Clock
     most_retrieved_characters: int = MOST_CHARACTERS
+    prices: Prices = LISTED
 
     def open_narrator(self, run: Run, lease: Lease, *, text_interval_s: float = TEXT_INTERVAL_S) -> Narrator:
         """Return what tells the run's story, from where its log ends."""
@@ -120,7 +121,7 @@ class EndingService:
             first_text_at=narrator.first_text_at,
             outcome=describe_outcome(narrator, model),
             complete=ending.complete,
-            cost=_find_cost(model, narrator, ending.usage),
+            cost=self._find_cost(model, narrator, ending.usage),
             model=narrator.served_by,
             project_ids=narrator.project_ids,
         )
@@ -158,9 +159,8 @@ class EndingService:
     def _release(self, pulse: Pulse, spent: int | None) -> None:
         self.admissions.settle(pulse.lease, spent=spent)
 
-
-def _find_cost(model: ModelChoice | None, narrator: Narrator, usage: Usage) -> Cost | None:
-    """Price each round by the model that played it; what told no usage has no price, which is not 0."""
-    if narrator.metered:
-        return find_total((served or model, taken) for served, taken in narrator.metered)
-    return None if narrator.rounds else find_cost(model, usage)
+    def _find_cost(self, model: ModelChoice | None, narrator: Narrator, usage: Usage) -> Cost | None:
+        """Price each round by the model that played it; what told no usage has no price, which is not 0."""
+        if narrator.metered:
+            return self.prices.find_total((served or model, taken) for served, taken in narrator.metered)
+        return None if narrator.rounds else self.prices.find_cost(model, usage)

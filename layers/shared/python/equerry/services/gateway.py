@@ -17,7 +17,8 @@ from equerry.engine.model import (
 )
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, Unavailable
-from equerry.ports.model import ModelPort, ModelUnavailable, ModelUnusable
+from equerry.ports.model import ModelGone, ModelPort, ModelUnavailable, ModelUnusable
+from equerry.services.model_watch import ModelWatchService
 from equerry.services.provider_health import ProviderHealthService, Verdict
 
 logger = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class GatewayService:
     open_model: Callable[[ModelChoice], ModelPort]
     find_limit: Callable[[str], ConcurrencyLimit]
     health: ProviderHealthService
+    watch: ModelWatchService
     clock: Clock
 
     def open(self, purpose: Purpose) -> ModelPort:
@@ -131,6 +133,7 @@ class _RoutedModel:
         """Ask the arms in order until one answers; see ModelPort."""
         route = self.gateway.find_route(self.purpose)
         self.gateway.health.look()
+        self.gateway.watch.look(route.arms)
         call = _Call(
             request=request,
             route=route,
@@ -207,6 +210,8 @@ class _RoutedModel:
                 wish_s=failure.retry_after_s if throttled else None,
             )
         elif isinstance(failure, ModelUnusable):
+            if isinstance(failure, ModelGone):
+                self.gateway.watch.note_gone(arm)
             self.gateway.health.note_failure(arm, attempts=1, cause="unusable", at_once=True)
 
     def _announce(self, call: _Call, arm: ModelChoice) -> ModelStream:

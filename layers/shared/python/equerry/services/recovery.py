@@ -12,7 +12,7 @@ from equerry.channel.report import DeliveryReport
 from equerry.domain.citations import strip_markers
 from equerry.domain.conversations import Run, RunEnd, accept_run
 from equerry.domain.leases import Lease, LeaseLost
-from equerry.domain.pricing import find_cost
+from equerry.domain.pricing import LISTED
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import NotFound, Unavailable
@@ -171,7 +171,7 @@ class RecoveryService:
             ended_at=self.clock.now(),
             text=text,
             complete=not run.provider_started,
-            cost=find_cost(run.model, run.usage),
+            cost=None if run.provider_started else LISTED.find_cost(run.model, run.usage),
             error_code="interrupted",
             error_message=INTERRUPTED_LATE if text else INTERRUPTED,
         )

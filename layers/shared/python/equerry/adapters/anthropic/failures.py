@@ -4,14 +4,21 @@ from datetime import datetime
 
 import anthropic
 
-from equerry.adapters.rounds.failures import AttemptFailed, not_answering, read_status, refused, unusable
+from equerry.adapters.rounds.failures import (
+    AttemptFailed,
+    gone,
+    not_answering,
+    read_status,
+    refused,
+    unusable,
+)
 from equerry.ports.model import FailureCause
 
 _REFUSALS = {
     "authentication_error": unusable,
     "billing_error": unusable,
     "invalid_request_error": refused,
-    "not_found_error": unusable,
+    "not_found_error": gone,
     "permission_error": unusable,
     "request_too_large": refused,
 }

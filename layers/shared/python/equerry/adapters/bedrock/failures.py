@@ -21,6 +21,7 @@ from urllib3.exceptions import HTTPError
 from equerry.adapters.rounds.failures import (
     AttemptFailed,
     broke_off,
+    gone,
     lost_connection,
     not_answering,
     read_retry_after,
@@ -39,7 +40,6 @@ _UNUSABLE = frozenset(
         "AccessDeniedException",
         "ExpiredTokenException",
         "InvalidSignatureException",
-        "ResourceNotFoundException",
         "UnrecognizedClientException",
     }
 )
@@ -53,7 +53,9 @@ _PASSING: dict[str, FailureCause] = {
     "ServiceUnavailableException": "overloaded",
     "ThrottlingException": "throttled",
 }
-_WRONG_MODEL = ("model identifier is invalid", "on-demand throughput", "reached the end of its life")
+_GONE = "ResourceNotFoundException"
+_GONE_SIGNS = ("model identifier is invalid", "reached the end of its life")
+_WITHOUT_PROFILE = "on-demand throughput"
 
 
 def read_client_error(error: ClientError, now: datetime) -> AttemptFailed:
@@ -62,8 +64,10 @@ def read_client_error(error: ClientError, now: datetime) -> AttemptFailed:
     details = error.response.get("Error", {})
     code, status = details.get("Code", ""), meta.get("HTTPStatusCode", 0)
     said = f"HTTP {status} {code or 'error'}, request {meta.get('RequestId', 'unknown')}"
-    wrong_model = any(sign in details.get("Message", "") for sign in _WRONG_MODEL)
-    if code in _UNUSABLE or wrong_model:
+    message = details.get("Message", "")
+    if code == _GONE or any(sign in message for sign in _GONE_SIGNS):
+        return gone(said)
+    if code in _UNUSABLE or _WITHOUT_PROFILE in message:
         return unusable(said)
     if code in _PASSING or status == 429 or status >= 500:
         retry_after_s = read_retry_after(meta.get("HTTPHeaders", {}), now)

@@ -5,12 +5,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from equerry.adapters.rounds.failures import AttemptFailed, not_answering, read_status, refused, unusable
+from equerry.adapters.rounds.failures import (
+    AttemptFailed,
+    gone,
+    not_answering,
+    read_status,
+    refused,
+    unusable,
+)
 from equerry.ports.model import FailureCause
 
 Json = dict[str, Any]
 
-_UNUSABLE = frozenset({"NOT_FOUND", "PERMISSION_DENIED", "UNAUTHENTICATED"})
+_UNUSABLE = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED"})
 _PASSING: dict[str, FailureCause] = {
     "ABORTED": "overloaded",
     "DEADLINE_EXCEEDED": "timeout",
@@ -37,6 +44,8 @@ def read_error(error: Json) -> AttemptFailed:
     """Translate an error inside a stream, whose HTTP status was 200."""
     kind = _name(error)
     said = f"{kind} in mid-stream"
+    if kind == "NOT_FOUND":
+        return gone(said)
     if kind in _UNUSABLE:
         return unusable(said)
     if kind in _PASSING or kind == "error":

@@ -4,10 +4,18 @@ from datetime import datetime
 
 import openai
 
-from equerry.adapters.rounds.failures import AttemptFailed, not_answering, read_status, refused, unusable
+from equerry.adapters.rounds.failures import (
+    AttemptFailed,
+    gone,
+    not_answering,
+    read_status,
+    refused,
+    unusable,
+)
 from equerry.ports.model import FailureCause
 
-_UNUSABLE_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "model_not_found"})
+_UNUSABLE_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_GONE_CODE = "model_not_found"
 _PASSING_CODES: dict[str, FailureCause] = {
     "rate_limit_exceeded": "throttled",
     "rate_limit_error": "throttled",
@@ -23,6 +31,8 @@ def read_status_error(error: openai.APIStatusError, now: datetime) -> AttemptFai
     """Translate an error status; a used-up quota has the status of one that comes back, and is none."""
     said = f"HTTP {error.status_code} {error.code or error.type or 'error'}"
     said += f", request {error.request_id or 'unknown'}"
+    if error.code == _GONE_CODE:
+        return gone(said)
     if error.code in _UNUSABLE_CODES:
         return unusable(said)
     return read_status(error.status_code, said, error.response.headers, now)
@@ -31,6 +41,8 @@ def read_status_error(error: openai.APIStatusError, now: datetime) -> AttemptFai
 def read_response_error(code: str) -> AttemptFailed:
     """Translate the error of a response that failed, or of an error event, whose HTTP status was 200."""
     said = f"{code or 'error'} in mid-stream"
+    if code == _GONE_CODE:
+        return gone(said)
     if code in _UNUSABLE_CODES:
         return unusable(said)
     if code in _PASSING_CODES or not code:

@@ -10,11 +10,12 @@ from email.utils import parsedate_to_datetime
 from math import inf
 
 from equerry.kernel.errors import EquerryError
-from equerry.ports.model import FailureCause, ModelRejected, ModelUnavailable, ModelUnusable
+from equerry.ports.model import FailureCause, ModelGone, ModelRejected, ModelUnavailable, ModelUnusable
 
 _PASSING_STATUS = frozenset({408, 409, 425, 429})
 _NEVER_PASSING_STATUS = frozenset({501, 505})
-_UNUSABLE_STATUS = frozenset({401, 402, 403, 404})
+_UNUSABLE_STATUS = frozenset({401, 402, 403})
+_GONE_STATUS = frozenset({404, 410})
 _CAUSE_OF: dict[int, FailureCause] = {408: "timeout", 504: "timeout", 429: "throttled"}
 
 
@@ -66,6 +67,11 @@ def unusable(said: str) -> AttemptFailed:
     return AttemptFailed(ModelUnusable(f"the model's provider refused: {said}"), retryable=False)
 
 
+def gone(said: str) -> AttemptFailed:
+    """The provider has no such model; it may have had it."""
+    return AttemptFailed(ModelGone(f"the model's provider does not have it: {said}"), retryable=False)
+
+
 def read_status(status: int, said: str, headers: Mapping[str, str], now: datetime) -> AttemptFailed:
     """Translate an HTTP status; 408, 409, 425, 429 and most of 5xx may pass, the rest do not.
 
@@ -75,6 +81,8 @@ def read_status(status: int, said: str, headers: Mapping[str, str], now: datetim
     """
     if status in _UNUSABLE_STATUS:
         return unusable(said)
+    if status in _GONE_STATUS:
+        return gone(said)
     if status not in _PASSING_STATUS and (status < 500 or status in _NEVER_PASSING_STATUS):
         return refused(said)
     return not_answering(
