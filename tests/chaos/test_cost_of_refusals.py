@@ -28,7 +28,7 @@ from tests.contract.directory_server import serve_directory
 from tests.contract.test_transcripts import NOON
 from tests.faults.plans import Call
 from tests.matrix.asking import CORPORA, Names, Request, build_request
-from tests.matrix.people import ANNA, APOLLO, CAST, LEO, VERA, Person, Relation
+from tests.matrix.people import ANNA, CAST, LEO, VERA, Person, Relation
 from tests.matrix.rules import DECLARED, list_cells
 from tests.matrix.rules import Cell as Field
 from tests.matrix.slots import SOCKET, Slot, list_slots
@@ -190,12 +190,11 @@ def _settle_in(house: House, person: Person) -> Names:
 
 def _publish(cell: Cell, person: Person) -> str:
     """Publish a document that only they may read, or only the members of their project."""
-    key = f"project:{APOLLO}" if person.projects else f"user:{person.name}"
     content = f"The lantern of {person.name} burns."
     with _connections(cell, RUNTIME) as connections:
         documents = PostgresDocumentAdapter(connections)
         scope = build_scope(person.organisation, person.name, role="admin")
-        file = build_file(f"{person.name}.md", content, visible_to=(key,))
+        file = build_file(f"{person.name}.md", content, visible_to=(person.reader_key,))
         corpus = CorpusId(CORPORA[person.organisation])
         (announced,) = documents.announce(scope, corpus, [file], pipeline_version=PIPELINE)
         publication = build_publication(announced.document_id, content)

@@ -12,7 +12,8 @@ from equerry.surfaces.http.authentication import FORWARDED_USER
 from tests.deployed import Deployed, wait_for_end
 from tests.matrix.asking import build_call, build_request
 from tests.matrix.guises import GUISES, Guise
-from tests.matrix.house import Answer, House, ask_about, canary_of, furnish
+from tests.matrix.house import Answer, House
+from tests.matrix.life import ask_about, canary_of, furnish
 from tests.matrix.people import ANNA, BERT, Person, Relation
 from tests.matrix.rules import Cell, Outcome, list_cells
 from tests.matrix.slots import Slot, list_routes, needs_admin
@@ -81,7 +82,7 @@ def make_another(house: House, cell: Cell, owner: Person) -> dict[str, str]:
         case "deleteDocument":
             return {"documentId": house.announce_document(owner)}
         case "archiveConversation":
-            return {"conversationId": house.open_conversation(owner)}
+            return {"conversationId": house.open_conversation(owner, *owner.projects)}
     return {}
 
 

@@ -20,6 +20,11 @@ class Person:
     role: Literal["member", "admin"] = "admin"
     projects: tuple[str, ...] = ()
 
+    @property
+    def reader_key(self) -> str:
+        """Under which their document is: theirs alone, or their project's."""
+        return f"project:{self.projects[0]}" if self.projects else f"user:{self.name}"
+
 
 ANNA = Person(name=f"anna-{_SESSION}")
 BERT = Person(name=f"bert-{_SESSION}", role="member")
