@@ -1,188 +1,258 @@
-"""Nothing that a caller sends, and no key, is in any line that either function writes."""
+"""Nothing that a caller sends, and no key, is in any line that either function writes, whoever answers."""
 
 import json
-import os
-import subprocess
-import sys
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local.places import ROOT
+from tests.completing import Running, streaming, waiting
 from tests.completions import HOST, PNG, SCHEMA, URL, document, image, payload
-from tests.contract.test_response_streaming import ARN, build_variables, function, invoke
-from tests.strict.anthropic_events import (
-    Drop,
-    Failure,
-    Item,
-    Json,
-    Reply,
-    Stall,
-    Stream,
-    error,
-    message,
-    text,
-    tool,
-)
-from tests.strict.anthropic_server import KEY, serve_anthropic
-from tests.strict.lambda_server import serve_lambda
+from tests.contract.models.subjects import KITS, Kit
+from tests.contract.test_response_streaming import ARN, build_variables
+from tests.strict import anthropic_events, bedrock_events, google_events, openai_events
+from tests.strict.replies import Drop, Event, Failure, Item, Reply, Stall
 from tests.strict.secrets_server import serve_secrets
 
 PROMPT, SYSTEM, LABEL, TITLE = "canary-prompt", "canary-system", "canary-label", "canary-title"
 WORDS, SAID, NAME = "canary-output", "canary-provider", "canary-field"
-SIGNATURE, PATH = "canary5ec7e7", "canary-path"
+SIGNATURE, PATH, SECRET = "canary5ec7e7", "canary-path", "canary-aws-secret"
 ADDRESS = URL.replace("5ec7e7", SIGNATURE).replace("plan.pdf", f"{PATH}.pdf")
 PIXELS = PNG + b"canary-pixels-canary"
-CANARIES = (
-    *(PROMPT, SYSTEM, LABEL, TITLE, WORDS, SAID, NAME, SIGNATURE, PATH, KEY, "canary-pixels"),
-    *(b64encode(PIXELS).decode()[12:32], HOST),
-)
-ASKED = payload(
-    prompt=PROMPT,
-    system=SYSTEM,
-    images=[image(PIXELS, label=LABEL)],
-    documents=[document(ADDRESS, title=TITLE)],
-)
-ANSWER = tool(json.dumps({"city": WORDS}), name="emit")
-Case = tuple[Any, Reply | tuple[Item, ...], dict[str, str]]
-CASES: dict[str, Case] = {
-    "answered": (ASKED, message(ANSWER, stop="tool_use"), {}),
-    "no answer": (ASKED, message(text(WORDS)), {}),
-    "cut off": (ASKED, message(text(WORDS), stop="max_tokens"), {}),
-    "declined": (ASKED, message(text(WORDS), stop="refusal"), {}),
-    "does not fit": (
-        ASKED,
-        message(tool(json.dumps({"city": 3, WORDS: WORDS}), name="emit"), stop="tool_use"),
-        {},
-    ),
-    "unreadable": (ASKED, message(tool('{"city": "' + WORDS, name="emit"), stop="tool_use"), {}),
-    "refused": (ASKED, Failure(400, "invalid_request_error", message=f"{SAID} {PROMPT} {ADDRESS} {KEY}"), {}),
-    "denied": (ASKED, Failure(401, "authentication_error", message=f"{SAID} {KEY}"), {}),
-    "overloaded": (ASKED, Failure(529, "overloaded_error", message=f"{SAID} {PROMPT}"), {}),
-    "in band": (ASKED, (*message(ANSWER)[:4], error("api_error")), {}),
-    "dropped": (ASKED, (*message(ANSWER)[:4], Drop()), {}),
-    "late": (
-        ASKED,
-        (*message(ANSWER)[:4], Stall(30)),
-        {"STRUCTURED_COMPLETION_DEADLINE_MILLISECONDS": "1200"},
-    ),
-    "off": (ASKED, Drop(), {"STRUCTURED_COMPLETIONS_ENABLED": "false"}),
-    "no key": (ASKED, Drop(), {"MODEL_SECRET_ARN": ARN + "x"}),
-    "a bug": (ASKED, Drop(), {"STRUCTURED_COMPLETION_PROFILES": "{"}),
-    "unknown field": ({**ASKED, NAME: PROMPT}, Drop(), {}),
-    "malformed": ({**ASKED, "requestId": PROMPT, "workload": PROMPT}, Drop(), {}),
-    "no image": ({**ASKED, "images": [image(PIXELS, "image/jpeg", label=LABEL)]}, Drop(), {}),
-    "another host": ({**ASKED, "documents": [document("https://x/" + ADDRESS)]}, Drop(), {}),
-    "no schema": ({**ASKED, "jsonSchema": {**SCHEMA, "required": NAME, "$comment": PROMPT}}, Drop(), {}),
-}
-TOGETHER = (
-    *("answered", "no answer", "cut off", "declined", "does not fit", "unreadable", "unknown field"),
-    *("malformed", "no image", "another host", "no schema"),
-)
-"""What one process can be asked in turn: the provider is well, and the settings are the usual ones."""
-NEXT = "\x1e"
-WAITED = f"""
-import json, logging, sys, traceback
-logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-from structured_completion.handler import handle
-class Context:
-    aws_request_id = "1"
-    def get_remaining_time_in_millis(self): return 60000
-for event in json.load(sys.stdin):
-    try:
-        json.dump(handle(event, Context()), sys.stderr)
-    except Exception as failure:
-        traceback.print_exc(file=sys.stdout)  # as Lambda's own client does
-        print(str(failure), file=sys.stderr)
-    print({NEXT!r}, end="", flush=True)
-    print({NEXT!r}, end="", file=sys.stderr, flush=True)
-"""
-Told = tuple[str, str]
-"""What a function wrote to its log, and what its caller was told."""
+SENT = (PROMPT, SYSTEM, LABEL, TITLE, NAME, SIGNATURE, PATH, HOST, "canary-pixels")
+CANARIES = (*SENT, b64encode(PIXELS).decode()[12:32], WORDS, SAID, SECRET)
+WITHOUT = payload(prompt=PROMPT, system=SYSTEM, images=[image(PIXELS, label=LABEL)])
+WITH = {**WITHOUT, "documents": [document(ADDRESS, title=TITLE)]}
+FITS, DOES_NOT = json.dumps({"city": WORDS}), json.dumps({"city": 3, WORDS: WORDS})
+HALF = '{"city": "' + WORDS
+AMPLE_S, SHORT_S, LATE_S = 120.0, 8.0, 4.0
+"""What an invocation has: 3 s are kept of it, and with 5 left a provider that fails is asked once."""
+Replies = Mapping[str, Reply | tuple[Item, ...]]
+Start = Callable[[Mapping[str, str], Path], AbstractContextManager[Running]]
 
 
-def describe(case: str) -> Any:
-    """Return a case's event; the prompt names the case."""
-    event = CASES[case][0]
-    return event | ({"prompt": f"{PROMPT} case:{case};"} if event.get("prompt") == PROMPT else {})
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """What a provider says, with canaries in it, in its own words.
+
+    Attributes:
+        answered: the answer that was wanted.
+        others: all that is none.
+        failure: what it says in the middle of an answer.
+        denied: of the key; it is left alone afterwards.
+    """
+
+    model: str
+    answered: tuple[Event, ...]
+    others: Replies
+    failure: Event
+    overloaded: Failure
+    refused: Failure
+    denied: Failure
+
+    def list_replies(self) -> Replies:
+        half = self.answered[: max(1, len(self.answered) - 3)]
+        told = json.dumps(self.failure.data).replace("about the prompt", f"{SAID} {PROMPT} {ADDRESS}")
+        return {
+            **self.others,
+            "refused": tell(self.refused),
+            "overloaded": tell(self.overloaded),
+            "no JSON": replace(self.refused, body=f"<p>{SAID} {PROMPT}".encode()),
+            "in band": (*half, replace(self.failure, data=json.loads(told))),
+            "dropped": (*half, Drop()),
+            "no reply": Drop(),
+        }
 
 
-def choose(body: Json) -> Reply:
-    """Play the provider: what it replies is the case's."""
-    said = json.dumps(body)
-    (reply,) = [reply for case, (_, reply, _) in CASES.items() if f"case:{case};" in said]
-    return Stream(reply) if isinstance(reply, tuple) else reply
+def tell(failure: Failure) -> Failure:
+    return replace(failure, message=f"{SAID} {PROMPT} {ADDRESS} {SIGNATURE}")
 
 
-def wait_for(cases: Sequence[str], environ: Mapping[str, str]) -> list[Told]:
-    """Ask the function that is waited for."""
-    variables = {
-        **environ,
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{ROOT / 'layers/shared/python'}:{ROOT / 'functions'}",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", WAITED],
-        input=json.dumps([describe(case) for case in cases]),
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
+def _speak_anthropic() -> Voice:
+    wire = anthropic_events
+
+    def emit(text: str) -> tuple[Event, ...]:
+        return wire.message(wire.tool(text, name="emit"), stop="tool_use")
+
+    return Voice(
+        model="claude-test-1",
+        answered=emit(FITS),
+        others={
+            "no answer": wire.message(wire.text(WORDS)),
+            "cut off": wire.message(wire.text(WORDS), stop="max_tokens"),
+            "declined": wire.message(wire.text(WORDS), stop="refusal"),
+            "does not fit": emit(DOES_NOT),
+            "unreadable": emit(HALF),
+        },
+        failure=wire.error("api_error"),
+        overloaded=Failure(529, "overloaded_error"),
+        refused=Failure(400, "invalid_request_error"),
+        denied=Failure(401, "authentication_error"),
     )
-    logs, told = done.stdout.split(NEXT), done.stderr.split(NEXT)
-    assert (logs.pop(), told.pop()) == ("", "")
-    return list(zip(logs, told, strict=True))
 
 
-def stream(cases: Sequence[str], environ: Mapping[str, str], log: Path) -> list[Told]:
-    """Ask the function that streams."""
-    found, read = list[Told](), 0
-    with serve_lambda() as server, function(server, "structured_completion.streaming.handle", log, environ):
-        for case in cases:
-            frames, _ = invoke(server, describe(case))
-            assert server.idle.wait(30)
-            written = log.read_text()[read:]
-            read += len(written)
-            found.append((written, json.dumps(frames[-1])))
+def _speak_openai() -> Voice:
+    wire = openai_events
+    cut = wire.response(wire.text(WORDS), end="incomplete", reason="max_output_tokens")
+    return Voice(
+        model="gpt-test-1",
+        answered=wire.response(wire.tool(FITS, name="emit")),
+        others={
+            "no answer": wire.response(wire.text(WORDS)),
+            "cut off": cut,
+            "declined": wire.response(wire.refusal(WORDS)),
+            "does not fit": wire.response(wire.tool(DOES_NOT, name="emit")),
+            "unreadable": wire.response(wire.tool(HALF, name="emit")),
+        },
+        failure=wire.error("server_error"),
+        overloaded=Failure(503, "server_error"),
+        refused=Failure(400, "invalid_prompt"),
+        denied=Failure(401, "invalid_api_key"),
+    )
+
+
+def _speak_bedrock() -> Voice:
+    wire = bedrock_events
+
+    def emit(text: str) -> tuple[Event, ...]:
+        return wire.message(wire.tool(text, name="emit"), stop="tool_use")
+
+    return Voice(
+        model="anthropic.claude-test-1",
+        answered=emit(FITS),
+        others={
+            "no answer": wire.message(wire.text(WORDS)),
+            "cut off": wire.message(wire.text(WORDS), stop="max_tokens"),
+            "declined": wire.message(wire.text(WORDS), stop="guardrail_intervened"),
+            "does not fit": emit(DOES_NOT),
+            "unreadable": emit(HALF),
+        },
+        failure=wire.exception("serviceUnavailableException"),
+        overloaded=Failure(503, "ServiceUnavailableException"),
+        refused=Failure(400, "ValidationException"),
+        denied=Failure(403, "AccessDeniedException"),
+    )
+
+
+def _speak_google() -> Voice:
+    wire = google_events
+    return Voice(
+        model="gemini-test-3",
+        answered=wire.answer(wire.text(FITS)),
+        others={
+            "no answer": wire.answer(wire.text(WORDS)),
+            "cut off": wire.answer(wire.text(WORDS), finish="MAX_TOKENS"),
+            "declined": wire.answer(wire.text(WORDS), finish="SAFETY"),
+            "does not fit": wire.answer(wire.text(DOES_NOT)),
+            "unreadable": wire.answer(wire.text(HALF)),
+        },
+        failure=wire.error(),
+        overloaded=Failure(503, "UNAVAILABLE"),
+        refused=Failure(400, "INVALID_ARGUMENT"),
+        denied=Failure(401, "UNAUTHENTICATED"),
+    )
+
+
+VOICES = {
+    "anthropic": _speak_anthropic(),
+    "openai": _speak_openai(),
+    "bedrock": _speak_bedrock(),
+    "google": _speak_google(),
+}
+MALFORMED: Mapping[str, Any] = {
+    "unknown field": {**WITH, NAME: PROMPT},
+    "malformed": {**WITH, "requestId": PROMPT, "workload": PROMPT},
+    "no image": {**WITH, "images": [image(PIXELS, "image/jpeg", label=LABEL)]},
+    "another host": {**WITH, "documents": [document("https://x/" + ADDRESS)]},
+    "no schema": {**WITH, "jsonSchema": {**SCHEMA, "required": NAME, "$comment": PROMPT}},
+    "a profile": {**WITH, "modelProfile": NAME},
+}
+WRONG: Mapping[str, Mapping[str, str]] = {
+    "off": {"STRUCTURED_COMPLETIONS_ENABLED": "false"},
+    "no key": {"MODEL_SECRET_ARN": ARN + "x"},
+    "a bug": {"STRUCTURED_COMPLETION_PROFILES": "{"},
+}
+
+
+@pytest.fixture(params=[waiting, streaming], ids=["waited", "streamed"])
+def start(request: pytest.FixtureRequest) -> Start:
+    """One of the two functions."""
+    found: Start = request.param
     return found
 
 
-@pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Told]:
-    """Asks a function of its own, or one that several cases share; each case once."""
+@contextmanager
+def behind(kit: Kit, start: Start, log: Path, **changes: str) -> Iterator[tuple[Running, Any]]:
+    """The function with a provider's strict server behind it."""
+    with kit.serve() as provider, serve_secrets({ARN: kit.key}) as aws:
+        variables = build_variables(provider.url, aws) | {
+            "MODEL_PROVIDER": kit.name,
+            "MODEL_ID": VOICES[kit.name].model,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            **({"AWS_ACCESS_KEY_ID": kit.key} if kit.name == "bedrock" else {}),
+        }
+        with start(variables | changes, log) as running:
+            yield running, provider
+        assert provider.violations == []
 
-    @cache
-    def ask_all(cases: tuple[str, ...], streamed: bool) -> dict[str, Told]:
-        with serve_anthropic(choose) as provider, serve_secrets({ARN: KEY}) as aws:
-            environ = build_variables(provider.url, aws) | CASES[cases[0]][2]
-            log = tmp_path_factory.mktemp("function") / "log"
-            told = stream(cases, environ, log) if streamed else wait_for(cases, environ)
-        asked = "".join(map(json.dumps, provider.requests))
-        if cases == TOGETHER:
-            assert [case for case in cases if CASES[case][0] is ASKED and f"case:{case};" not in asked] == []
-        return dict(zip(cases, told, strict=True))
 
-    return lambda case, streamed: ask_all(TOGETHER if case in TOGETHER else (case,), streamed)[case]
+def find_canaries(text: str, kit: Kit) -> list[str]:
+    # What a request to AWS is signed with names the key's id, and is no secret.
+    return [canary for canary in (*CANARIES, *([kit.key] if kit.name != "bedrock" else [])) if canary in text]
 
 
 @pytest.mark.req("A-SCRS-05", "A-SCRS-14", "A-SCDO-11", "A-SC-01")
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("streamed", [False, True], ids=["waited", "streamed"])
-def test_no_line_holds_what_was_sent_or_said(
-    case: str, ask: Callable[[str, bool], Told], *, streamed: bool
-) -> None:
-    log, told = ask(case, streamed)
+@pytest.mark.parametrize("kit", KITS, ids=lambda kit: kit.name)
+def test_no_line_holds_what_was_sent_or_said(kit: Kit, start: Start, tmp_path: Path) -> None:
+    voice, asked = VOICES[kit.name], WITH if kit.reads_documents else WITHOUT
+    found: dict[str, list[str]] = {}
+    silent: list[str] = []
 
-    # What happened is logged, so that silence is not taken for discretion.
-    if case != "a bug" or streamed:
-        assert "structured_completion" in log
-    assert [canary for canary in CANARIES if canary in log] == []
-    if case != "answered":
-        assert [canary for canary in CANARIES if canary in told] == []
-    else:
-        assert WORDS in told
+    with behind(kit, start, tmp_path / "log") as (running, provider):
+
+        def ask(case: str, event: object, time_s: float, reply: Reply | tuple[Item, ...] | None) -> str:
+            provider.replies.clear()
+            if reply is not None:
+                provider.play(reply)
+            told = running.ask(event, time_s)
+            log = running.read_log()
+            found[case] = find_canaries(log, kit) + (find_canaries(told, kit) if case != "answered" else [])
+            # What happened is logged, so that silence is not taken for discretion.
+            if "structured_completion" not in log:
+                silent.append(case)
+            return told
+
+        def require_answer() -> None:
+            assert WORDS in ask("answered", asked, AMPLE_S, voice.answered)
+
+        require_answer()
+        for case, reply in voice.list_replies().items():
+            assert WORDS not in ask(case, asked, SHORT_S, reply)
+            # It is not left alone for its failures, and would not be asked otherwise.
+            require_answer()
+        for case, event in MALFORMED.items():
+            ask(case, event, SHORT_S, None)
+        ask("a document", WITH, SHORT_S, voice.refused)
+        ask("late", asked, LATE_S, (*voice.answered[:1], Stall(60)))
+        ask("denied", asked, SHORT_S, tell(voice.denied))
+        ask("left alone", asked, SHORT_S, None)
+
+    assert {case: canaries for case, canaries in found.items() if canaries} == {}
+    assert silent == []
+
+
+@pytest.mark.req("A-SCRS-05", "A-SCRS-14", "A-SC-01")
+@pytest.mark.parametrize("wrong", WRONG)
+def test_nor_does_one_of_a_function_that_cannot_answer(wrong: str, start: Start, tmp_path: Path) -> None:
+    (kit,) = (kit for kit in KITS if kit.name == "anthropic")
+    with behind(kit, start, tmp_path / "log", **WRONG[wrong]) as (running, _):
+        told = running.ask(WITH, AMPLE_S)
+        log = running.read_log()
+
+    assert find_canaries(log + told, kit) == []
+    assert "structured_completion" in log
+    assert "completion_failed" in told or "disabled" in told

@@ -18,7 +18,7 @@ from botocore.session import get_session
 
 from local.places import ROOT
 from tests.completions import ANSWER, HOST, REQUEST_ID, document, payload
-from tests.strict.anthropic_events import Failure, Item, Reply, Stall, Then, message, tool
+from tests.strict.anthropic_events import Then, message, tool
 from tests.strict.anthropic_server import KEY, serve_anthropic
 from tests.strict.lambda_server import LambdaServer, serve_lambda
 from tests.strict.secrets_server import serve_secrets
@@ -267,39 +267,6 @@ def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_pat
     assert end == {}
     (asked,) = provider.requests
     assert asked["tool_choice"]["name"] == "emit"
-
-
-@pytest.mark.req("A-SCST-11", "A-SCST-15", "A-SCST-18", "A-SCST-19", "A-SCST-20", "A-SCST-17")
-@pytest.mark.parametrize(
-    ("reply", "event", "changes", "code"),
-    [
-        (EMITTED, payload(prompt=""), {}, (400, "invalid_request")),
-        (Failure(500, "api_error"), payload(), {}, (502, "completion_failed")),
-        (EMITTED, payload(), {"STRUCTURED_COMPLETIONS_ENABLED": "false"}, (503, "disabled")),
-        (
-            (*EMITTED[:3], Stall(30)),
-            payload(),
-            {"STRUCTURED_COMPLETION_DEADLINE_MILLISECONDS": "1500"},
-            (504, "deadline_exceeded"),
-        ),
-        (EMITTED, payload(), {"MODEL_SECRET_ARN": ARN + "x"}, (502, "completion_failed")),
-    ],
-)
-def test_failures_end_the_stream_with_their_frame(
-    server: LambdaServer,
-    tmp_path: Path,
-    reply: Reply | tuple[Item, ...],
-    event: object,
-    changes: dict[str, str],
-    code: tuple[int, str],
-) -> None:
-    with completing(server, tmp_path, **changes) as provider:
-        provider.play(*[reply] * 4)
-        frames, end = invoke(server, event)
-
-    assert frames[-1]["type"] == "error"
-    assert (frames[-1]["status"], frames[-1]["code"]) == code
-    assert end == {}
 
 
 @pytest.mark.req("A-SCST-06")

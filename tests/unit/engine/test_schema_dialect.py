@@ -26,7 +26,7 @@ ANYTHING = st.recursive(
 
 
 def test_each_keyword_is_judged_as_by_the_standard() -> None:
-    values = (*SCALARS, [], {}, ["a", "a"], [{}, 1], {"a": 1}, {"a": True}, {"a": ["b"]})
+    values: tuple[object, ...] = (*SCALARS, [], {}, ["a", "a"], [{}, 1], {"a": 1}, {"a": True}, {"a": ["b"]})
     documents = [{keyword: value} for keyword in KEYWORDS for value in values]
 
     judged = [is_legal(document) for document in documents]
