@@ -147,9 +147,6 @@ def _build(clients: AwsClients, connections: PostgresConnections) -> Entry:
     )
     turns = TurnService(
         transcripts=transcripts,
-        runs=runs,
-        leases=leases,
-        admissions=admissions,
         profiles=world.profiles,
         queue=SqsQueueAdapter(clients.sqs, url),
         switch=world.switch,

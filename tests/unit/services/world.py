@@ -222,9 +222,6 @@ class World:
     def turns(self) -> TurnService:
         return TurnService(
             transcripts=self.entry_fate.wrap("transcripts", MemoryTranscriptAdapter(self.store)),
-            runs=self.entry_fate.wrap("runs", MemoryRunAdapter(self.store)),
-            leases=self.entry_fate.wrap("leases", self.leases),
-            admissions=self.entry_fate.wrap("admissions", self.admissions),
             profiles=self.profiles,
             queue=self.entry_fate.wrap("queue", self.queue),
             switch=self.switch,

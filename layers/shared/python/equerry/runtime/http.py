@@ -61,10 +61,9 @@ def _build_billing(settings: HttpSettings, parts: TurnParts) -> BillingService:
 
 def build_turns(settings: HttpSettings, parts: TurnParts, switch: SwitchPort, late: LateParts) -> TurnService:
     """Wire the acceptance of questions; nothing connects before its first use."""
-    admissions = parts.build_admissions(settings)
     stops = StoppingService(runs=parts.runs, leases=parts.leases, interrupts=late.interrupts, recovery=late)
     guard = AdmissionService(
-        admissions=admissions,
+        admissions=parts.build_admissions(settings),
         leases=parts.leases,
         runs=parts.runs,
         recovery=late,
@@ -75,9 +74,6 @@ def build_turns(settings: HttpSettings, parts: TurnParts, switch: SwitchPort, la
     )
     return TurnService(
         transcripts=parts.transcripts,
-        runs=parts.runs,
-        leases=parts.leases,
-        admissions=admissions,
         profiles=FolderProfileAdapter(Path(settings.profiles_path)),
         queue=SqsQueueAdapter(parts.clients.sqs, settings.turn_queue_url, find_traceparent),
         switch=switch,

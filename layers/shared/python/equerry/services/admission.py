@@ -1,20 +1,22 @@
 """The guard before a turn: what is counted decides, and what stands in the way of a turn is cleared."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from equerry.domain.admission import Admission, AdmissionRequest, AssistantUnavailable
 from equerry.domain.budget import DailyLimitReached
-from equerry.domain.conversations import Run
-from equerry.domain.leases import Lease, TurnInProgress
+from equerry.domain.conversations import Run, RunEnd
+from equerry.domain.leases import Lease, LeaseLost, TurnInProgress
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
 from equerry.domain.rates import RateLimited
 from equerry.domain.submissions import Submission, SubmissionInProgress
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import NotFound, Unavailable
+from equerry.kernel.errors import EquerryError, NotFound, Unavailable
 from equerry.kernel.identifiers import ConversationId, RunId
+from equerry.kernel.usage import Usage
 from equerry.ports.admission import AdmissionPort
 from equerry.ports.interrupts import InterruptPort
 from equerry.ports.leases import LeasePort
@@ -98,6 +100,27 @@ class AdmissionService:
                 raise busy
             self.clock.sleep(_LOOK_EVERY_S)
 
+    def withdraw(self, scope: Scope, run: Run, lease: Lease) -> bool:
+        """Give the conversation back after a failure, without leaving a run that nobody will end.
+
+        Returns False, changing nothing, if a worker has taken the run, or has ended it by now.
+        """
+        now = self.clock.now()
+        try:
+            # First of all: from here on no worker can begin what is being ended.
+            lease = self.leases.claim(
+                lease.conversation_id, run.run_id, now=now, until=now + timedelta(seconds=ACCEPTING_S)
+            )
+            with suppress(NotFound):  # the turn was never written
+                self.runs.end_run(scope, run.run_id, _not_queued(self.clock.now()))
+            self.admissions.settle(lease, spent=0)
+        except LeaseLost:
+            return False
+        except EquerryError:
+            logger.warning("turn_not_withdrawn", extra={"run_id": run.run_id})
+            self._let_lapse(lease)
+        return True
+
     def find_first(
         self, scope: Scope, conversation_id: ConversationId, repeated: SubmissionInProgress
     ) -> Run | None:
@@ -142,7 +165,25 @@ class AdmissionService:
             raise repeated
         logger.warning("submission_abandoned", extra={"run_id": held.run_id})
 
+    def _let_lapse(self, lease: Lease) -> None:
+        """Make the next turn, or the reaper, settle the lease instead of waiting for its end."""
+        try:
+            self.leases.renew(lease, until=self.clock.now())
+        except EquerryError:
+            logger.warning("lease_left_to_lapse", extra={"run_id": lease.run_id})
+
 
 def _never_began(run: Run) -> bool:
     """Whether its own entry point ended it, because it could not queue it: the caller is to ask again."""
     return run.status == "ended" and run.last_seq == 0
+
+
+def _not_queued(at: datetime) -> RunEnd:
+    return RunEnd(
+        stop_reason="error",
+        usage=Usage(),
+        last_seq=0,
+        ended_at=at,
+        error_code="service_unavailable",
+        error_message="The question could not be handed to a worker. Send it again.",
+    )

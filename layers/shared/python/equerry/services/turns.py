@@ -1,14 +1,13 @@
 """Turns are accepted here: each is judged, its question kept, and its run handed to the workers."""
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from equerry.channel.events import ExecutionMode
-from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
+from equerry.domain.conversations import Conversation, Run, TranscriptMessage
 from equerry.domain.execution import choose_mode
 from equerry.domain.intents import Classification
-from equerry.domain.leases import Lease, TurnInProgress
+from equerry.domain.leases import TurnInProgress
 from equerry.domain.limits import TurnLimits
 from equerry.domain.opening import OpenedTurn, Premises
 from equerry.domain.principal import Scope
@@ -19,16 +18,13 @@ from equerry.domain.switches import AssistantDisabled
 from equerry.domain.tenancy import Tenancy
 from equerry.domain.turn_context import TurnContext, derive_context
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import EquerryError, InvalidInput, NotFound, TooLarge
+from equerry.kernel.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from equerry.kernel.identifiers import ConversationId, MessageId, NewIdentifier, RunId
 from equerry.kernel.kinds import message, result
-from equerry.kernel.usage import Usage
-from equerry.ports.admission import AdmissionPort
-from equerry.ports.leases import LeasePort
 from equerry.ports.profiles import ProfilePort
 from equerry.ports.queue import QueuePort
 from equerry.ports.switches import SwitchPort
-from equerry.ports.transcripts import RunPort, TranscriptPort
+from equerry.ports.transcripts import TranscriptPort
 from equerry.services.admission import AdmissionService
 from equerry.services.fast_path import FastPathService
 from equerry.services.stopping import StoppingService
@@ -77,9 +73,6 @@ class TurnService:
     """
 
     transcripts: TranscriptPort
-    runs: RunPort
-    leases: LeasePort
-    admissions: AdmissionPort
     profiles: ProfilePort
     queue: QueuePort
     switch: SwitchPort
@@ -168,10 +161,12 @@ class TurnService:
             opened = self.transcripts.append_turn(scope, conversation_id, open_turn)
             if not self._answer_in_place(opened):
                 self.queue.enqueue_run(opened.run.run_id, conversation_id)
-        except BaseException:
-            for opened in admitted:
-                self._abandon(scope, opened.run, opened.admission.lease)
-            raise
+        except BaseException as failure:
+            free = [self.guard.withdraw(scope, each.run, each.admission.lease) for each in admitted]
+            if all(free) or not isinstance(failure, Unavailable):
+                raise
+            # The queue took it, and only its answer was lost.
+            opened = admitted[free.index(False)]
         run = opened.run
         logger.info(
             "turn_accepted",
@@ -251,23 +246,6 @@ class TurnService:
         logger.info("turn_repeated", extra={"run_id": first.run_id})
         return _acknowledge(first, ())
 
-    def _abandon(self, scope: Scope, run: Run, lease: Lease) -> None:
-        """Give the conversation back after a failure, without leaving a run that nobody will end."""
-        try:
-            with suppress(NotFound):  # the turn was never written
-                self.runs.end_run(scope, run.run_id, _not_queued(self.clock))
-            self.admissions.settle(lease, spent=0)
-        except EquerryError:
-            logger.warning("turn_not_abandoned", extra={"run_id": run.run_id})
-            self._let_lapse(lease)
-
-    def _let_lapse(self, lease: Lease) -> None:
-        """Make the next turn, or the reaper, settle the lease instead of waiting for its end."""
-        try:
-            self.leases.renew(lease, until=self.clock.now())
-        except EquerryError:
-            logger.warning("lease_left_to_lapse", extra={"run_id": lease.run_id})
-
 
 def _acknowledge(run: Run, standings: tuple[RateStanding, ...]) -> Acceptance:
     return Acceptance(
@@ -303,14 +281,3 @@ def _read_submission(
         return None
     beside = (asked.context.to_text() if asked.context else "", asked.surface or "")
     return parse_submission(asked.key, scope, conversation_id, text, *(beside if any(beside) else ()))
-
-
-def _not_queued(clock: Clock) -> RunEnd:
-    return RunEnd(
-        stop_reason="error",
-        usage=Usage(),
-        last_seq=0,
-        ended_at=clock.now(),
-        error_code="service_unavailable",
-        error_message="The question could not be handed to a worker. Send it again.",
-    )
