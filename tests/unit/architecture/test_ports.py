@@ -43,7 +43,8 @@ def read_suite(path: Path) -> frozenset[str]:
     helpers = [
         ROOT / f"{name.replace('.', '/')}.py" for name in list_imports(tree) if name.startswith("tests.")
     ]
-    beside = [path.parent / "conftest.py", *helpers]
+    # A package that is imported from has no file of its own.
+    beside = [path.parent / "conftest.py", *(helper for helper in helpers if helper.is_file())]
     return list_identifiers(tree).union(
         *(list_identifiers(ast.parse(p.read_text(encoding="utf-8"))) for p in beside)
     )
