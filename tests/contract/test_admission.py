@@ -99,7 +99,7 @@ def counters(request: pytest.FixtureRequest) -> Iterator[Counters]:
         yield Counters(adapter, DynamoLeaseAdapter(clients.dynamodb, leases, new_identifier), read_hours)
 
 
-@pytest.mark.req("A-BUDG-01")
+@pytest.mark.req("A-BUDG-01", "A-DATA-09")
 def test_a_turn_takes_its_conversation_and_reserves_its_tokens_in_one_call(counters: Counters) -> None:
     admitted = counters.admit(limits=LIMITS)
 
@@ -149,7 +149,7 @@ def test_a_person_s_21st_turn_within_a_minute_is_refused(counters: Counters) -> 
     assert counters.spent() == 22 * 158_000
 
 
-@pytest.mark.req("A-GUARD-05", "A-GUARD-07")
+@pytest.mark.req("A-GUARD-05", "A-GUARD-07", "A-DATA-09")
 def test_an_organisation_s_121st_turn_within_a_minute_is_refused_whoever_asks(counters: Counters) -> None:
     limits = replace(LIMITS, daily_tokens=10**9)
     for number in range(120):

@@ -221,7 +221,7 @@ def test_nobody_changes_a_message_once_it_is_written(
 
 
 @pytest.mark.postgres
-@pytest.mark.req("F-DATA-03", "F-PERS-01")
+@pytest.mark.req("F-DATA-03", "F-PERS-01", "A-DATA-02")
 def test_messages_stand_in_the_order_they_were_written_whatever_their_clocks_say(
     connections: PostgresConnections,
 ) -> None:

@@ -261,6 +261,7 @@ def test_organisations_with_anything_left_are_found_each_once(store: Store) -> N
     assert store.offboarding.list_organisations() == ("acme", "books", "emptied", "rival")
 
 
+@pytest.mark.req("A-DATA-15")
 def test_a_clock_keeps_its_first_sighting_until_it_is_stopped(store: Store) -> None:
     acme, offboarding = OrganisationId("acme"), store.offboarding
 

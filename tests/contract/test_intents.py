@@ -45,7 +45,7 @@ def describe(intent: Intent) -> str:
     return f"help {Path(intent.section.source_path).stem}#{heading}"
 
 
-@pytest.mark.req("A-TURN-02", "A-HOWTO-02")
+@pytest.mark.req("A-TURN-02", "A-HOWTO-02", "A-DATA-08", "R-41")
 @pytest.mark.parametrize("kind", ["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_the_index_s_first_few_hold_the_section_that_answers(
     kind: str, request: pytest.FixtureRequest

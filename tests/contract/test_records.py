@@ -269,7 +269,7 @@ def test_a_call_whose_progress_could_not_be_saved_is_audited_with_the_end(desk: 
     assert [step.position for step in desk.records.fetch_record(ada, run.run_id).steps] == [0, 1]
 
 
-@pytest.mark.req("A-PROG-01")
+@pytest.mark.req("A-PROG-01", "A-DATA-02")
 def test_steps_come_back_with_the_answer_they_led_to(desk: Desk) -> None:
     ada = desk.person()
     run = desk.answer(ada)

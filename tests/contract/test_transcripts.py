@@ -255,7 +255,7 @@ def test_a_run_goes_from_queued_through_running_to_its_end(store: Store, ada: Sc
     assert ended.provider_started
 
 
-@pytest.mark.req("F-PERS-02")
+@pytest.mark.req("F-PERS-02", "A-DATA-02")
 def test_the_answer_is_read_back_with_its_citations(store: Store, ada: Scope) -> None:
     conversation = new_conversation(store, ada)
     run = ask(store, ada, conversation)
