@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.session import get_session
 
 from local.places import ROOT
-from tests.completions import ANSWER, HOST, REQUEST_ID, document, payload
+from tests.completions import ANSWER, HOST, REQUEST_ID, URL, document, payload
 from tests.strict.anthropic_events import Then, message, tool
 from tests.strict.anthropic_server import KEY, serve_anthropic
 from tests.strict.lambda_server import LambdaServer, serve_lambda
@@ -249,11 +249,11 @@ def completing(server: LambdaServer, tmp_path: Path, **changes: str) -> Iterator
         assert provider.violations == []
 
 
-@pytest.mark.req("A-SCST-02", "A-SCST-03", "A-SCST-06", "A-SCST-08", "A-SCST-10")
+@pytest.mark.req("A-SCST-02", "A-SCST-03", "A-SCST-06", "A-SCST-08", "A-SCST-10", "A-SCDO-05", "A-SCDO-07")
 def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_path: Path) -> None:
     with completing(server, tmp_path) as provider:
         provider.play(EMITTED)
-        frames, end = invoke(server, payload(documents=[document()]))
+        frames, end = invoke(server, payload(documents=[document(title="Plan")] * 20))
 
     # A machine that is busy enough has time for a ping while the SDK is imported.
     assert [frame["type"] for frame in frames if frame["type"] != "ping"] == ["start", "output", "result"]
@@ -267,6 +267,11 @@ def test_a_completion_is_streamed_to_a_real_client(server: LambdaServer, tmp_pat
     assert end == {}
     (asked,) = provider.requests
     assert asked["tool_choice"]["name"] == "emit"
+    # By their address alone, so that there is nothing here whose pages or bytes could be counted.
+    *documents, prompt = asked["messages"][0]["content"]
+    wanted = {"type": "document", "source": {"type": "url", "url": URL}, "title": "Plan"}
+    assert documents == [wanted] * 20
+    assert prompt["type"] == "text"
 
 
 @pytest.mark.req("A-SCST-06")

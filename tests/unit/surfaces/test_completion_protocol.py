@@ -120,6 +120,15 @@ def test_the_schemas_limit_is_in_bytes_as_it_would_be_sent() -> None:
     assert refusal(payload(jsonSchema=schema(64 * KIB + 1))).code == "invalid_request"
 
 
+@pytest.mark.req("A-SCIM-01")
+@pytest.mark.parametrize("kind", ["Image", "image_url", "picture", "", None, 1, ["image"], ...])
+def test_an_image_says_that_it_is_one(kind: object) -> None:
+    assert len(decode(payload(images=[image(type="image")])).images) == 1
+
+    given = {name: held for name, held in image(type=kind).items() if held is not ...}
+    assert refusal(payload(images=[given])).code == "invalid_request"
+
+
 @pytest.mark.req("A-SCIM-02", "A-SCRS-19")
 @pytest.mark.parametrize(
     ("content", "media_type"), [(PNG, "image/png"), (JPEG, "image/jpeg"), (WEBP, "image/webp")]
