@@ -2,17 +2,14 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from local.cli.api import Api
 from local.files import read_json
 from tests.deployed import Deployed
-from tests.observatory import LONG_QUESTION
 
 pytestmark = pytest.mark.stack
 
@@ -111,26 +108,6 @@ def test_any_deployment_can_be_named_by_address_and_token(indexed: Deployed) -> 
     done = equerry(indexed, "ask", QUESTION, EQUERRY_URL=indexed.chat_url, EQUERRY_TOKEN=token)
 
     assert "forty minutes" in done.stdout, done.stderr
-
-
-def test_an_interrupt_cancels_the_run(indexed: Deployed, ada: Api) -> None:
-    process = subprocess.Popen(
-        [EQUERRY, "ask", LONG_QUESTION],
-        env=environment(indexed),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stderr is not None
-        process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert "cancelled" in said
-    newest = ada.get("/conversations")["conversations"][0]["conversationId"]
-    assert ada.get(f"/conversations/{newest}")["title"] == LONG_QUESTION
 
 
 def test_a_stack_that_does_not_run_is_said_in_a_line(tmp_path: Path, indexed: Deployed) -> None:
