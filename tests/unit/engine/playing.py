@@ -19,7 +19,7 @@ from equerry.kernel.usage import Usage
 
 from tests.fakes.clock import FixedClock
 
-LONG_S = 10.0
+LONG_S = 30.0
 """How long a test waits for what must come; it never waits so long when all is well."""
 ANYTHING: Mapping[str, object] = {"type": "object"}
 

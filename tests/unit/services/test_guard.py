@@ -12,7 +12,7 @@ from equerry.domain.leases import Lease
 from equerry.domain.limits import TurnLimits
 from equerry.domain.rates import RateLimited
 from equerry.domain.submissions import KeyReused, SubmissionInProgress
-from equerry.engine.model import TextDelta
+from equerry.engine.model import ModelRequest, TextDelta
 from equerry.kernel.errors import EquerryError, InvalidInput, TooLarge, Unavailable
 from equerry.kernel.identifiers import ConversationId
 from equerry.kernel.usage import Usage
@@ -181,9 +181,11 @@ def test_a_stopped_run_is_charged_by_an_estimate() -> None:
     world = World()
     accepted = world.submit(world.open_conversation(), "x" * 3_000)
 
-    def stop(_request: object) -> ScriptedRound:
+    def stop(request: ModelRequest) -> ScriptedRound:
         world.turns.cancel(ADA, accepted.run_id)
-        threading.Event().wait(1.2)  # the pulse looks twice a second
+        told = threading.Event()
+        with request.cancellation.interrupting(told.set):
+            told.wait(30)
         return say("Never", " heard.")
 
     world.model._script = stop

