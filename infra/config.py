@@ -136,12 +136,17 @@ class StructuredCompletionConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """Bounds on time, concurrency and rate; a concurrency of None is unreserved."""
+    """Bounds on time, concurrency and rate; a concurrency of None is unreserved.
+
+    Attributes:
+        reserve_concurrency: whether anything is reserved; Lambda refuses to in an account with a limit of 10.
+    """
 
     worker_timeout_s: int
     worker_max_concurrency: int
     indexer_max_concurrency: int
     http_reserved_concurrency: int | None
+    reserve_concurrency: bool
     requests_per_second: int
     request_burst: int
     log_retention_days: int

@@ -90,7 +90,9 @@ class PythonFunction(Construct):
             environment={**settings.to_env(), **_started_by(wrapper)},
             memory_size=memory_mib,
             timeout=Duration.seconds(timeout_s),
-            reserved_concurrent_executions=reserved_concurrency,
+            reserved_concurrent_executions=(
+                reserved_concurrency if platform.config.limits.reserve_concurrency else None
+            ),
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=self.log_group,

@@ -250,11 +250,15 @@ def _billing(table: Reader) -> config.BillingConfig | None:
 
 
 def _limits(table: Reader, *, production: bool) -> config.LimitsConfig:
+    reserved = table.flag("reserve_concurrency", default=True)
+    if production and not reserved:
+        table.refuse("reserve_concurrency", "may be false only with production = false: purges could overlap")
     return config.LimitsConfig(
         worker_timeout_s=table.integer("worker_timeout_s", low=30, high=840, default=300),
         worker_max_concurrency=table.integer("worker_max_concurrency", low=2, high=1000, default=20),
         indexer_max_concurrency=table.integer("indexer_max_concurrency", low=2, high=1000, default=4),
         http_reserved_concurrency=table.optional_integer("http_reserved_concurrency", low=1, high=1000),
+        reserve_concurrency=reserved,
         requests_per_second=table.integer("requests_per_second", low=1, high=10000, default=100),
         request_burst=table.integer("request_burst", low=1, high=5000, default=200),
         log_retention_days=_log_retention(table, production=production),

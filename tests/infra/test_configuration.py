@@ -100,6 +100,7 @@ def test_the_local_stage_is_the_default() -> None:
         ("production", {"database__backup_retention_days": 0}, "must be a whole number from 1 to 35, got 0"),
         ("production", {"network__cidr": "ten"}, "network.cidr: must be a range such as 10.40.0.0/20"),
         ("production", {"network__vpc_id": "vpc-1"}, "network.availability_zones: must hold at least 2"),
+        ("production", {"limits__reserve_concurrency": False}, "may be false only with production = false"),
         ("production", {"limits__worker_timeout_s": 900}, "must be a whole number from 30 to 840, got 900"),
         (
             "production",
