@@ -56,7 +56,7 @@ def test_passages_come_fenced_and_under_handles_that_this_run_can_cite() -> None
 
     assert (outcome.ok, outcome.summary, desk.asked) == (
         True,
-        "Found 2 passages in 1 document",
+        "Read 2 passages in 1 document",
         ["When do leases lapse?"],
     )
     rendered = parse_passages(unfence(outcome.content, NONCE))

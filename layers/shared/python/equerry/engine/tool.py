@@ -23,7 +23,7 @@ class ToolOutcome:
 
     Attributes:
         content: for the model; never blank, already fenced where it is untrusted.
-        summary: for the person watching: one plain sentence, such as "Found 2 passages"; None shows none.
+        summary: for the person watching: one plain sentence, such as "Read 2 passages"; None shows none.
         ok: False tells the model that the call failed and why.
         failure: which failure, where `ok` is False.
         facts: the result in numbers and names for the audit, and never anybody's words.

@@ -48,7 +48,8 @@ class PassageFinder:
         documents = len({passage.document_id for passage in found.passages})
         return ToolOutcome(
             content=_note(found) + fence(rendered, kind="tool_result", nonce=self.nonce),
-            summary=f"Found {_count(len(found.passages), 'passage')} in {_count(documents, 'document')}",
+            # The nearest there are, of which the answer may use none.
+            summary=f"Read {_count(len(found.passages), 'passage')} in {_count(documents, 'document')}",
             facts=_measure(found) | {"documents": documents},
             account=_account(found),
             project_ids=list_project_ids(found.passages),
