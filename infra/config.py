@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from equerry.domain.routing import KEYLESS
+
 ModelProvider = Literal["extractive", "bedrock", "anthropic", "openai", "google", "fixture"]
 Architecture = Literal["arm64", "x86_64"]
 
@@ -89,6 +91,7 @@ class ModelConfig:
         allowed: further pairs that may be chosen, `fallbacks` those that stand in.
         purposes, reasoning: by purpose.
         secrets, base_urls: of further providers.
+        evaluations: the reference of what admitted each pair; None where whoever is at the desk decides.
         prices, retirements: what the lists of them lack, or have otherwise.
     """
 
@@ -104,8 +107,16 @@ class ModelConfig:
     secrets: Mapping[str, str]
     base_urls: Mapping[str, str]
     guardrail: str | None
-    prices: tuple[str, ...] = ()
-    retirements: tuple[str, ...] = ()
+    prices: tuple[str, ...]
+    retirements: tuple[str, ...]
+    evaluations: Mapping[str, str] | None
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """Every provider/model that is named, whatever for; all of them may be asked."""
+        own = (f"{self.provider}/{self.id}",) if self.id else ()
+        named = dict.fromkeys((*own, *self.allowed, *self.purposes.values(), *self.fallbacks))
+        return tuple(pair for pair in named if pair not in KEYLESS)
 
     @property
     def uses_bedrock(self) -> bool:

@@ -1,6 +1,8 @@
 """Reads `[model]` of a stage: who answers, who stands in, and where their keys are."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from equerry.domain import prices, retirements
@@ -8,6 +10,7 @@ from equerry.domain.routing import PURPOSES
 from equerry.runtime.models import KEYED, LIVE
 
 from infra import config
+from infra.model_evaluations import EVALUATIONS, find_admitted
 from infra.reading import Reader
 
 _HTTPS = r"https://[^\s]+"
@@ -41,6 +44,7 @@ def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.Mod
         ),
         secrets=_by_name(table, "secrets", KEYED, pattern=_SECRET, meaning="a Secrets Manager ARN"),
         base_urls=_by_name(table, "base_urls", LIVE, pattern=address, meaning="an https address"),
+        evaluations=None,
         prices=table.texts("prices", pattern=prices.STATED, meaning=_PRICE),
         retirements=table.texts("retirements", pattern=retirements.STATED, meaning=_LAST_DAY),
         guardrail=table.text("guardrail", pattern=r"[^,\s]+:[^,:\s]+", meaning="id:version", default=None),
@@ -53,7 +57,21 @@ def load_model(table: Reader, *, local: config.LocalConfig | None) -> config.Mod
     for name, entry in needed.items():
         if entry is None:
             table.refuse(name, f"is missing; the {provider} provider needs it")
-    return found
+    return found if local else replace(found, evaluations=_admit(table, found))
+
+
+def _admit(table: Reader, model: config.ModelConfig) -> dict[str, str]:
+    """Return the evaluation of each pair that is named; one that has none is a problem."""
+    folder = Path(table.text("evaluations", meaning="a folder", default=str(EVALUATIONS)))
+    try:
+        admitted = find_admitted(folder)
+    except ValueError as error:
+        table.refuse("evaluations", str(error))
+        return {}
+    for pair in model.pairs:
+        if pair not in admitted:
+            table.refuse(pair, f"has not passed the evaluation: run `equerry models check {pair}`")
+    return {pair: admitted[pair] for pair in model.pairs if pair in admitted}
 
 
 def _require_readable(

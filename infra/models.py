@@ -7,7 +7,6 @@ from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
-from equerry.domain.routing import KEYLESS
 
 from infra.config import ModelConfig, StageConfig
 
@@ -72,7 +71,6 @@ def _variables(model: ModelConfig) -> dict[str, Any]:
     # A provider that a parameter chooses has its key and address by name, like every other.
     secrets = _with_own(model, model.secrets, model.secret_arn)
     addresses = _with_own(model, model.base_urls, model.base_url)
-    own = () if model.provider in KEYLESS or not model.id else (f"{model.provider}/{model.id}",)
     return {
         "model_provider": stated,
         "model_id": chosen,
@@ -80,11 +78,12 @@ def _variables(model: ModelConfig) -> dict[str, Any]:
         "model_base_url": None if model.by_parameter else model.base_url,
         "model_secrets": _join(secrets) if model.by_parameter else _join(model.secrets),
         "model_base_urls": _join(addresses) if model.by_parameter else _join(model.base_urls),
-        "model_allowed": ",".join((*own, *model.allowed)) or None,
+        "model_allowed": ",".join(model.pairs) or None,
         "model_fallbacks": ",".join(model.fallbacks) or None,
         "model_purposes": _join(model.purposes),
         "model_reasoning": _join(model.reasoning),
         "model_guardrail": model.guardrail,
+        "model_evaluations": None if model.evaluations is None else _join(model.evaluations) or "-",
         "model_prices": ",".join(model.prices) or None,
         "model_retirements": ",".join(model.retirements) or None,
     }

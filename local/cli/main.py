@@ -18,6 +18,7 @@ from local.cli.backfill_commands import backfill_app
 from local.cli.indexing import Indexer, Outcome
 from local.cli.inputs import require_conversation, require_corpus, require_identifier, require_text
 from local.cli.life_commands import erase_app, sweep_app
+from local.cli.model_commands import models_app
 from local.cli.release_commands import release_app
 from local.cli.run_commands import run_app
 from local.cli.stack_commands import stack_app
@@ -54,6 +55,7 @@ app.add_typer(run_app, name="run")
 app.add_typer(sweep_app, name="sweep")
 app.add_typer(erase_app, name="erase")
 app.add_typer(backfill_app, name="backfill")
+app.add_typer(models_app, name="models")
 
 UserOption = Annotated[str, typer.Option(help="A demo user of the local stack (local/users.toml).")]
 

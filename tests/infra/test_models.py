@@ -1,16 +1,27 @@
 """The models of a stage: what functions are told of them, and may call for them."""
 
-import pytest
+import tomllib
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from equerry.domain.evaluations import name_file
+
+from infra.loading import STAGES, parse
+from infra.model_evaluations import EVALUATIONS, read_evaluations
+from infra.reading import ConfigurationRefused
+from tests.infra.evaluated import evaluate, keep_evaluations
 from tests.infra.stages import SynthesisedStage, synthesise
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:111111111111:secret:{}-AbCdEf"
+PAIRS = ("anthropic/claude-x", "openai/gpt-x", "bedrock/eu.amazon.nova-x")
 WORKER, COMPLETION = "worker.handler.handle", "structured_completion.handler.handle"
 
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedStage:
     overrides = tmp_path_factory.mktemp("stage") / "models.toml"
+    evaluations = keep_evaluations(overrides.parent / "evaluations", *map(evaluate, PAIRS))
     overrides.write_text(
         f"""
         [model]
@@ -18,6 +29,7 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedStage:
         id = "claude-x"
         secret_arn = "{SECRET.format("claude")}"
         by_parameter = true
+        evaluations = "{evaluations}"
         allowed = ["openai/gpt-x"]
         fallbacks = ["bedrock/eu.amazon.nova-x", "extractive"]
         guardrail = "gr-1:2"
@@ -50,7 +62,7 @@ def test_an_operator_may_change_the_choice_where_the_stage_lets_him(chosen: Synt
         "ASSISTANT_CONVERSATION_PROVIDER_SSM_PARAMETER",
         "ASSISTANT_CONVERSATION_MODEL_ID_SSM_PARAMETER",
     }
-    assert worker["MODEL_ALLOWED"] == "anthropic/claude-x,openai/gpt-x"
+    assert worker["MODEL_ALLOWED"] == ",".join(PAIRS)
     assert worker["MODEL_FALLBACKS"] == "bedrock/eu.amazon.nova-x,extractive"
     assert worker["MODEL_SECRETS"] == f"openai={SECRET.format('gpt')},anthropic={SECRET.format('claude')}"
 
@@ -72,3 +84,64 @@ def test_a_function_may_call_what_its_models_need(chosen: SynthesisedStage, hand
 
 def test_without_bedrock_nothing_of_it_may_be_called(production: SynthesisedStage) -> None:
     assert not [action for action in production.actions_of(WORKER) if action.startswith("bedrock")]
+
+
+@pytest.mark.req("F-GATE-06", "F-ROUTE-03")
+@pytest.mark.parametrize("handler", [WORKER, COMPLETION])
+def test_a_function_is_told_what_admitted_each_model(chosen: SynthesisedStage, handler: str) -> None:
+    told = str(variables(chosen, handler)["MODEL_EVALUATIONS"])
+
+    assert dict(entry.split("=") for entry in told.split(",")) == {
+        pair: evaluate(pair).reference for pair in PAIRS
+    }
+
+
+def test_a_stage_without_models_admits_none(production: SynthesisedStage) -> None:
+    assert variables(production, WORKER)["MODEL_EVALUATIONS"] == "-"
+
+
+LACKING = {
+    "none": (),
+    "one that was not passed": (evaluate("anthropic/claude-x", passed=1),),
+    "one with other cases": (evaluate("anthropic/claude-x", cases_version=0),),
+    "another model's": (evaluate("anthropic/claude-y"),),
+    "one without its cases": (replace(evaluate("anthropic/claude-x"), outcomes=()),),
+    "one without all its cases": (
+        replace(evaluate("anthropic/claude-x"), outcomes=evaluate("anthropic/claude-x").outcomes[:1]),
+    ),
+}
+
+
+@pytest.mark.req("F-GATE-06", "F-ROUTE-03")
+@pytest.mark.parametrize("role", ["id", "allowed", "fallbacks", "purposes"])
+@pytest.mark.parametrize("lacking", LACKING)
+def test_no_stage_is_deployed_with_a_model_that_nothing_admits(
+    tmp_path: Path, lacking: str, role: str
+) -> None:
+    folder = keep_evaluations(tmp_path / "evaluations", *LACKING[lacking])
+    table = tomllib.loads((STAGES / "production.toml").read_text())
+    named = {"provider": "anthropic", "id": "claude-x", "secret_arn": SECRET.format("x")}
+    roles: dict[str, dict[str, object]] = {
+        "id": {**named},
+        "allowed": {"allowed": ["anthropic/claude-x"]},
+        "fallbacks": {"fallbacks": ["anthropic/claude-x", "extractive"]},
+        "purposes": {"purposes": {"judging": "anthropic/claude-x"}},
+    }
+    table["model"] = {**roles[role], "evaluations": str(folder)}
+
+    with pytest.raises(ConfigurationRefused, match="run `equerry models check anthropic/claude-x`"):
+        parse(table, source="test")
+
+
+def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path) -> None:
+    (tmp_path / "oops.json").write_text('{"provider": "anthropic"}')
+    table = tomllib.loads((STAGES / "production.toml").read_text())
+    table["model"] = {"evaluations": str(tmp_path)}
+
+    with pytest.raises(ConfigurationRefused, match=r"oops\.json cannot be read"):
+        parse(table, source="test")
+
+
+def test_what_is_committed_can_be_read() -> None:
+    for found in read_evaluations(EVALUATIONS):
+        assert (EVALUATIONS / name_file(found.choice)).is_file()

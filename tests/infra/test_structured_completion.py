@@ -7,6 +7,7 @@ import pytest
 from infra.loading import parse
 from infra.reading import ConfigurationRefused
 from local.places import ROOT
+from tests.infra.evaluated import evaluate, keep_evaluations
 from tests.infra.stages import SynthesisedStage, as_list, synthesise
 
 WAITED, STREAMED = "structured_completion.handler.handle", "structured_completion.streaming.handle"
@@ -18,6 +19,8 @@ OF_THE_STREAM = {"AWS_LAMBDA_EXEC_WRAPPER", "RESPONSE_STREAM_CONTENT_TYPE"}
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedStage:
     overrides = tmp_path_factory.mktemp("stage") / "completions.toml"
+    pairs = ("anthropic/claude-x", "bedrock/nova-x")
+    evaluations = keep_evaluations(overrides.parent / "evaluations", *map(evaluate, pairs))
     overrides.write_text(
         f"""
         [model]
@@ -25,6 +28,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedStage:
         id = "claude-x"
         secret_arn = "{SECRET}"
         fallbacks = ["bedrock/nova-x"]
+        evaluations = "{evaluations}"
         [structured_completion]
         memory_mib = 2048
         timeout_s = 450

@@ -96,6 +96,28 @@ def test_a_parameter_chooses_where_the_environment_does_not() -> None:
     assert wanted(open_gateway({}, ssm=ssm)) == EXTRACTIVE
 
 
+@pytest.mark.req("F-GATE-06", "F-ROUTE-03")
+def test_a_pair_that_nothing_admitted_is_not_asked_by_whomever_it_is_chosen(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ssm = Ssm(**{"/p": "anthropic", "/m": "claude-1"})
+    named = {
+        "MODEL_PROVIDER_SSM_PARAMETER": "/p",
+        "MODEL_ID_SSM_PARAMETER": "/m",
+        "MODEL_SECRETS": "anthropic=arn",
+        "MODEL_FALLBACKS": "bedrock/nova-1,extractive",
+    }
+
+    admitted = open_gateway({**named, "MODEL_EVALUATIONS": "anthropic/claude-1=abc"}, ssm=ssm)
+    none = open_gateway({**named, "MODEL_EVALUATIONS": "-"}, ssm=ssm)
+    direct = {"MODEL_PROVIDER": "anthropic", "MODEL_ID": "claude-1", "MODEL_SECRET_ARN": "arn"}
+
+    assert admitted.find_route("conversational").arms == (CLAUDE, EXTRACTIVE)
+    assert none.find_route("conversational").arms == (EXTRACTIVE,)
+    assert wanted(open_gateway({**direct, "MODEL_EVALUATIONS": "bedrock/nova-1=abc"})) == EXTRACTIVE
+    assert "which no evaluation has admitted" in str([record.__dict__ for record in caplog.records])
+
+
 @pytest.mark.req("A-GEM-02")
 def test_the_model_of_gemini_is_the_environments_and_then_the_parameters() -> None:
     named = {

@@ -5,7 +5,7 @@ taken in this order: the function's environment, the parameters an operator can 
 of provider and model that nobody allowed counts as not said at all, whoever said it, and is reported.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -77,15 +77,18 @@ class ModelTable:
         allowed: pairs that may be chosen, in order of preference within a provider.
         fallbacks: pairs that stand in, in order; one that is not allowed is left out.
         reasoning: how hard each purpose thinks first, where anything is said.
+        evaluations: the reference of what admitted each pair; one that nothing admitted may not be asked.
+            None where that is for whoever is at the desk to decide.
     """
 
     allowed: tuple[ModelChoice, ...] = ()
     fallbacks: tuple[ModelChoice, ...] = ()
     reasoning: dict[Purpose, ReasoningLevel] = field(default_factory=dict)
+    evaluations: Mapping[ModelChoice, str] | None = None
 
     def is_allowed(self, choice: ModelChoice) -> bool:
         """Whether a pair may be asked; those that need no key may always be."""
-        return choice in self.allowed or choice == EXTRACTIVE
+        return choice == EXTRACTIVE or (choice in self.allowed and self._is_evaluated(choice))
 
     def resolve(self, *sources: tuple[str, Stated]) -> Resolved:
         """Return what the first source says that may say it; without any, the responder that needs no model.
@@ -141,7 +144,12 @@ class ModelTable:
             return "which only the environment may choose"
         if choice.provider == FIXTURE.provider:
             return None
-        return None if self.is_allowed(choice) else "which is not allowed"
+        if self.is_allowed(choice):
+            return None
+        return "which is not allowed" if choice not in self.allowed else "which no evaluation has admitted"
+
+    def _is_evaluated(self, choice: ModelChoice) -> bool:
+        return self.evaluations is None or choice in self.evaluations
 
 
 def read_stated(provider: str | None, model: str | None) -> Stated:

@@ -62,6 +62,8 @@ class ModelSettings(Protocol):
     @property
     def model_guardrail(self) -> str | None: ...
     @property
+    def model_evaluations(self) -> str | None: ...
+    @property
     def model_prices(self) -> str | None: ...
     @property
     def model_retirements(self) -> str | None: ...
@@ -109,6 +111,7 @@ def build_table(settings: ModelSettings) -> ModelTable:
         reasoning={
             purpose: _read_level(level) for purpose, level in _read_purposes(settings.model_reasoning)
         },
+        evaluations=_read_evaluations(settings.model_evaluations),
     )
 
 
@@ -203,6 +206,24 @@ def _build_keyed(
     )
 
 
+def connect_candidate(
+    choice: ModelChoice, *, api_key: str | None, base_url: str | None, clock: Clock
+) -> ModelPort:
+    """Return the adapter of a live provider's model, for who evaluates it at a desk.
+
+    Args:
+        api_key: for a provider that wants one.
+    """
+    if choice.provider == "bedrock":
+        from equerry.adapters.bedrock.model import connect_bedrock
+
+        return connect_bedrock(model=choice.model, base_url=base_url, clock=clock, jitter=random.random)
+    connect = _load_connect(choice.provider)
+    return connect(
+        model=choice.model, api_key=api_key or "", base_url=base_url, clock=clock, jitter=random.random
+    )
+
+
 def _load_connect(provider: str) -> _ConnectKeyed:
     """Return what opens a keyed provider's adapter, importing that one's client alone."""
     match provider:
@@ -262,6 +283,13 @@ def _read_entries(text: str | None) -> dict[str, str]:
     """Read `name=text` entries; the text may hold anything but a comma."""
     pairs = (entry.partition("=") for entry in (text or "").split(",") if entry.strip())
     return {name.strip(): said.strip() for name, _, said in pairs}
+
+
+def _read_evaluations(text: str | None) -> dict[ModelChoice, str] | None:
+    if text is None:
+        return None
+    entries = _read_entries(text).items()
+    return {choice: reference for pair, reference in entries if reference for choice in parse_pairs(pair)}
 
 
 def _read_purposes(text: str | None) -> list[tuple[Purpose, str]]:

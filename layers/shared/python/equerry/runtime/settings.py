@@ -87,6 +87,8 @@ class GatewaySettings(Environment):
         model_purposes: a model for one purpose, `judging=bedrock/...`.
         model_reasoning: how hard a purpose is thought about, `judging=high`.
         model_guardrail: of Bedrock's models, `id:version`.
+        model_evaluations: what admitted each pair, `anthropic/claude-x=REFERENCE`; a pair without one may not
+            be asked. Unset, nobody has evaluated anything, which is for one's own machine.
         model_prices: what models cost that the list of prices lacks, or has otherwise; see `domain.prices`.
         model_retirements: last days of models that are not known here; see `domain.retirements`.
         model_most_at_once: rounds under way at one provider in one process.
@@ -105,6 +107,7 @@ class GatewaySettings(Environment):
     model_purposes: str | None = None
     model_reasoning: str | None = None
     model_guardrail: str | None = None
+    model_evaluations: str | None = None
     model_prices: str | None = None
     model_retirements: str | None = None
     model_most_at_once: int = 8
