@@ -31,7 +31,8 @@ HOP_BY_HOP = frozenset(
 )
 UPSTREAM_TIMEOUT = httpx.Timeout(60, connect=5)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+"""What an API's catch-all route passes on; without origins of its own, OPTIONS too."""
 
 
 class SecurityHeaders:

@@ -28,6 +28,8 @@ class Echo(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
+    do_OPTIONS = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815  # the base class's names
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -35,7 +37,7 @@ class Echo(BaseHTTPRequestHandler):
 @pytest.fixture
 def upstream() -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield server.server_port
         server.shutdown()
@@ -73,6 +75,13 @@ def test_a_request_reaches_the_deployed_api_with_its_token_and_body(
     assert seen["headers"]["host"] == f"abcd1234.execute-api.localhost:{upstream}"
     assert seen["headers"]["authorization"] == "Bearer t"
     assert "te" not in seen["headers"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_every_method_that_the_gateway_passes_on_is_passed_on(client: TestClient, method: str) -> None:
+    answer = client.request(method, "/api/assistant/conversations")
+
+    assert (answer.status_code, answer.headers["x-reference"]) == (202, "r-1")
 
 
 @pytest.mark.parametrize(
