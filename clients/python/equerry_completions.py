@@ -1,7 +1,6 @@
 """Structured completions for a service that may invoke them. Copy this file; it needs boto3 and nothing else.
 
-    client = boto3.client("lambda", config=PATIENT)
-    completions = Completions(client, function=ARN, stream_function=STREAM_ARN)
+    completions = connect(boto3.Session(), stage="production")
     request = build_request(workload="tenders", prompt="...", json_schema={...}, schema_name="Summary")
     output = completions.complete(request)["output"]
 
@@ -10,19 +9,25 @@ The frames and codes are those of docs/structured-completion.md.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any, Protocol
 from uuid import uuid4
 
 from botocore.config import Config
+from botocore.exceptions import ClientError, EventStreamError, HTTPClientError
+from botocore.exceptions import ConnectionError as Unreachable
+from urllib3.exceptions import HTTPError
 
 PATIENT = Config(connect_timeout=5, read_timeout=430, retries={"total_max_attempts": 1})
 """The SDK otherwise gives up after a minute and asks again, which is a second completion."""
 
-RETRYABLE = frozenset({502, 503, 504})
+RETRYABLE = frozenset({429, 500, 502, 503, 504})
+UNANSWERED = frozenset({"truncated", "no_answer", "function_failed"})
+"""Nobody knows how far it came: what it did is paid for, and asking again is a second completion."""
 _MESSAGE = re.compile(r"\[(?P<status>\d{3}) (?P<code>[a-z_]+)\] ?(?P<detail>.*)", re.DOTALL)
 _LAST = ("result", "error")
+_SHOWN = ("thinking", "output")
 
 Json = dict[str, Any]
 
@@ -38,8 +43,10 @@ class CompletionError(Exception):
     """There is no answer.
 
     Attributes:
-        status: like HTTP's; 0 where the function did not say, because it died or was throttled to death.
-        code: what to decide by; `truncated` for a stream that was cut off, `function_failed` for status 0.
+        status: like HTTP's; 0 where the function did not say.
+        code: what to decide by. Besides those that the function tells: `throttled`, nothing was begun;
+            `lambda_failed`, Lambda itself did; `function_failed`, the function died; `no_answer`, the
+            connection did before an answer; `truncated`, a stream was cut off.
     """
 
     def __init__(self, status: int, code: str, detail: str) -> None:
@@ -51,7 +58,7 @@ class CompletionError(Exception):
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later; it is then paid for again."""
-        return self.status in RETRYABLE or self.code in ("truncated", "function_failed")
+        return self.status in RETRYABLE or self.code in UNANSWERED
 
 
 class Completions:
@@ -73,8 +80,9 @@ class Completions:
         Raises:
             CompletionError: see there.
         """
-        answer = self._client.invoke(FunctionName=self._function, Payload=json.dumps(request).encode())
-        content = json.loads(answer["Payload"].read())
+        with _telling():
+            answer = self._client.invoke(FunctionName=self._function, Payload=json.dumps(request).encode())
+            content = json.loads(answer["Payload"].read())
         if answer.get("FunctionError"):
             raise parse_error(content)
         response: Json = content
@@ -86,9 +94,10 @@ class Completions:
         Raises:
             CompletionError: the `error` frame, or a stream that ended without a last frame.
         """
-        answer = self._client.invoke_with_response_stream(
-            FunctionName=self._stream_function, Payload=json.dumps(request).encode()
-        )
+        with _telling():
+            answer = self._client.invoke_with_response_stream(
+                FunctionName=self._stream_function, Payload=json.dumps(request).encode()
+            )
         with closing(answer["EventStream"]) as events:
             for frame in read_frames(_list_chunks(events)):
                 if frame["type"] == "error":
@@ -97,6 +106,39 @@ class Completions:
                 if frame["type"] == "result":
                     return
         raise CompletionError(0, "truncated", "the stream ended without its last frame")
+
+    def follow(self, request: Mapping[str, Any], show: Callable[[str, str], object]) -> Json:
+        """Return the response of a stream, and meanwhile show its `thinking` and `output`.
+
+        Those are fragments, and may differ from what is returned: only that may be kept.
+
+        Args:
+            show: is given a frame's type and text.
+
+        Raises:
+            CompletionError: see `stream`.
+        """
+        last: Json = {}
+        for last in self.stream(request):
+            if last["type"] in _SHOWN:
+                show(last["type"], last["text"])
+        return {name: entry for name, entry in last.items() if name != "type"}
+
+
+def connect(session: Any, *, stage: str) -> Completions:
+    """Return the completions of a stage: found in Systems Manager, invoked by a client with patience.
+
+    Args:
+        session: boto3's, of a role that may read the two parameters and invoke what they name.
+    """
+    base = f"/equerry/{stage}/structured-completion"
+    names = [f"{base}-function-arn", f"{base}-stream-function-arn"]
+    read = session.client("ssm").get_parameters(Names=names)
+    found = {parameter["Name"]: parameter["Value"] for parameter in read["Parameters"]}
+    if missing := [name for name in names if name not in found]:
+        raise LookupError(f"there are no parameters {', '.join(missing)}")
+    client = session.client("lambda", config=PATIENT)
+    return Completions(client, function=found[names[0]], stream_function=found[names[1]])
 
 
 def build_request(
@@ -148,8 +190,26 @@ def read_frames(chunks: Iterable[bytes]) -> Iterator[Json]:
 
 
 def _list_chunks(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    for event in events:
-        if "PayloadChunk" in event:
-            yield event["PayloadChunk"]["Payload"]
-        elif (complete := event.get("InvokeComplete", {})).get("ErrorCode"):
-            raise CompletionError(0, "function_failed", complete["ErrorCode"])
+    try:
+        for event in events:
+            if "PayloadChunk" in event:
+                yield event["PayloadChunk"]["Payload"]
+            elif (complete := event.get("InvokeComplete", {})).get("ErrorCode"):
+                raise CompletionError(0, "function_failed", complete["ErrorCode"])
+    except (EventStreamError, HTTPClientError, HTTPError, OSError) as error:
+        raise CompletionError(0, "truncated", type(error).__name__) from error
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Tell what an invocation itself may raise; what only a configuration can mend is left as it is."""
+    try:
+        yield
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        code = error.response.get("Error", {}).get("Code", "")
+        if status not in RETRYABLE:
+            raise
+        raise CompletionError(status, "throttled" if status == 429 else "lambda_failed", code) from error
+    except (Unreachable, HTTPClientError) as error:
+        raise CompletionError(0, "no_answer", type(error).__name__) from error

@@ -3,18 +3,24 @@
 import importlib.util
 import json
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from local.places import ROOT
 from tests.completions import ANSWER, SCHEMA, Bench
+from tests.strict.event_stream import frame
 from tests.strict.lambda_events import Invoked
 from tests.strict.lambda_server import LambdaServer, serve_lambda
+from tests.strict.secrets_server import serve_secrets
 
 PATH = ROOT / "clients/python/equerry_completions.py"
 
@@ -37,7 +43,7 @@ def answering(*chunks: bytes, error: tuple[str, str] | None = None, begun: bool 
     """Completions over a function that sends these chunks and ends so."""
     with serve_lambda() as server:
         threading.Thread(target=_serve, args=(server, chunks, error, begun), daemon=True).start()
-        client = _connect(server)
+        client = _connect(server.url)
         yield helper.Completions(client, function="f:live", stream_function="s:live")
         client.close()
 
@@ -54,17 +60,45 @@ def _serve(
     invoked.end(error)
 
 
-def _connect(server: LambdaServer) -> Any:
+def _connect(url: str) -> Any:
     from botocore.session import get_session
 
     return get_session().create_client(
         "lambda",
         region_name="eu-central-1",
-        endpoint_url=server.url,
+        endpoint_url=url,
         aws_access_key_id="AKID",
         aws_secret_access_key="secret",
         config=helper.PATIENT,
     )
+
+
+@contextmanager
+def refusing(status: int, kind: str, body: bytes = b"{}") -> Iterator[Any]:
+    """Completions over a Lambda that says this; with status 0 it hangs up without a word."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            if not status:
+                return
+            self.send_response(status)
+            self.send_header("x-amzn-errortype", kind)
+            self.send_header("content-type", "application/vnd.amazon.eventstream")
+            # Longer than what is sent, so that the client waits for more when the connection ends.
+            self.send_header("content-length", str(len(body) + (1000 if status == 200 else 0)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
+            """Tests print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        client = _connect(f"http://127.0.0.1:{server.server_port}")
+        yield helper.Completions(client, function="f:live", stream_function="s:live")
+        client.close()
+        server.shutdown()
 
 
 def request(**more: Any) -> Any:
@@ -154,3 +188,98 @@ def test_a_last_frame_without_its_line_end_still_counts() -> None:
 def test_the_sdk_waits_for_as_long_as_the_function_may_take_and_asks_once() -> None:
     assert helper.PATIENT.read_timeout > 420
     assert helper.PATIENT.retries["total_max_attempts"] == 1
+
+
+@pytest.mark.req("A-SCST-14")
+def test_what_is_shown_meanwhile_is_no_part_of_what_is_kept() -> None:
+    shown: list[tuple[str, str]] = []
+    frames = (START, line(type="thinking", text="Hm."), line(type="output", text='{"ci'), line(type="ping"))
+
+    with answering(*frames, RESULT) as completions:
+        kept = completions.follow(request(), lambda kind, text: shown.append((kind, text)))
+
+    assert kept == {"output": ANSWER, "durationMs": 1}
+    assert shown == [("thinking", "Hm."), ("output", '{"ci')]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (429, "TooManyRequestsException", "throttled"),
+        (500, "ServiceException", "lambda_failed"),
+        (0, "", "no_answer"),
+    ],
+)
+def test_what_lambda_itself_refuses_is_an_error_like_the_others(status: int, kind: str, code: str) -> None:
+    for way in ("complete", "stream"):
+        with refusing(status, kind) as completions, pytest.raises(helper.CompletionError) as caught:
+            list(getattr(completions, way)(request()))
+
+        assert (caught.value.status, caught.value.code, caught.value.retryable) == (status, code, True)
+
+
+def test_what_only_a_configuration_can_mend_is_left_as_it_is() -> None:
+    with refusing(403, "AccessDeniedException") as completions, pytest.raises(ClientError):
+        completions.complete(request())
+
+
+@pytest.mark.parametrize("cut", [0, 5])
+def test_a_connection_that_dies_in_the_middle_is_a_cut_stream(cut: int) -> None:
+    headers = {":event-type": "PayloadChunk", ":content-type": "x/y", ":message-type": "event"}
+    begun = frame(headers, START)
+
+    read = []
+    with (
+        refusing(200, "", begun + begun[:cut]) as completions,
+        pytest.raises(helper.CompletionError) as caught,
+    ):
+        read.extend(completions.stream(request()))
+
+    assert (caught.value.code, caught.value.retryable) == ("truncated", True)
+
+
+def test_the_example_on_the_page_runs_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs/structured-completion.md").read_text()
+    example = textwrap.dedent(page[page.index("    import boto3") : page.index("`complete` waits;")])
+    base = "/equerry/production/structured-completion"
+    held = {f"{base}-function-arn": "arn:f:live", f"{base}-stream-function-arn": "arn:s:live"}
+    variables = {
+        "AWS_ACCESS_KEY_ID": "AKID",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+    }
+    answer = json.dumps({"output": ANSWER}).encode()
+    answers = ((answer,), (START, line(type="output", text="{"), RESULT))
+
+    def serve_both() -> None:
+        for chunks in answers:
+            _serve(server, chunks, None, begun=True)
+
+    with serve_lambda() as server, serve_secrets({}, held) as parameters:
+        urls = {"AWS_ENDPOINT_URL_SSM": parameters, "AWS_ENDPOINT_URL_LAMBDA": server.url}
+        for name, text in {**variables, **urls}.items():
+            monkeypatch.setenv(name, text)
+        threading.Thread(target=serve_both, daemon=True).start()
+        found: dict[str, Any] = {}
+        exec(example, found)  # noqa: S102  # the page's own
+
+    assert (found["answer"], found["shown"]) == (ANSWER, ANSWER)
+    assert capsys.readouterr().out == "output {\n"
+
+
+def test_both_functions_are_found_by_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = "/equerry/acme/structured-completion"
+    held = {f"{base}-function-arn": "arn:f:live", f"{base}-stream-function-arn": "arn:s:live"}
+    session = boto3.Session("AKID", "secret", region_name="eu-central-1")
+    with serve_lambda() as server, serve_secrets({}, held) as parameters:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", parameters)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        threading.Thread(
+            target=_serve, args=(server, (json.dumps({"output": ANSWER}).encode(),), None, True), daemon=True
+        ).start()
+
+        assert helper.connect(session, stage="acme").complete(request()) == {"output": ANSWER}
+        with pytest.raises(LookupError, match="/equerry/other/structured-completion-function-arn"):
+            helper.connect(session, stage="other")
