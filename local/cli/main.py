@@ -23,11 +23,11 @@ from local.cli.release_commands import release_app
 from local.cli.run_commands import run_app
 from local.cli.stack_commands import stack_app
 from local.cli.switch_commands import switch_app
-from local.cli.telling import Teller
 from local.cli.walking import Walk, walk
 from local.errors import LocalError
 from local.memberships import open_memberships
 from local.places import Places
+from local.telling import Teller
 from local.tokens import Person, Role, build_mint
 
 INTERRUPTED = 130

@@ -8,8 +8,8 @@ import typer
 from local.cli.api import PREFIX
 from local.cli.inputs import require_url
 from local.cli.releasing import Release, await_release
-from local.cli.telling import Teller
 from local.errors import BadInput
+from local.telling import Teller
 
 release_app = typer.Typer(no_args_is_help=True, help="Prove what runs.")
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from local.cli.releasing import NotReleased, Release, await_release
-from local.cli.telling import Teller
+from local.telling import Teller
 from tests.fakes.clock import FixedClock
 
 OLD = {"version": "1.2.3", "commit": "aaaaaaaaaaaa", "lambdaVersion": "7"}
