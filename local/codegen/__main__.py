@@ -24,11 +24,18 @@ def _write_limits() -> str:
     return write_limits()
 
 
+def _write_token_vectors() -> str:
+    from local.codegen.token_vectors import write_token_vectors
+
+    return write_token_vectors()
+
+
 GENERATED: Mapping[str, tuple[str, Callable[[], str]]] = {
     "types": ("client/src/core/envelopes.ts", write_vocabulary),
     "signatures": ("docs/signatures.md", write_signatures),
     "diagram": ("docs/turn.svg", write_diagram),
     "limits": ("docs/limits.md", _write_limits),
+    "tokens": ("docs/token-vectors.json", _write_token_vectors),
     "openapi": ("docs/openapi.json", _write_contract),
 }
 """Name on the command line: the file, and what writes its text."""
