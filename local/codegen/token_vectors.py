@@ -35,7 +35,7 @@ def write_token_vectors() -> str:
 
 def _list_claims() -> Iterator[Vector]:
     """Yield well-signed tokens, judged by what they say."""
-    for name, claims, verdict in (
+    judged: tuple[tuple[str, Claims, Mapping[str, object]], ...] = (
         ("a member", _USER, _ANN),
         ("an administrator of two projects", _ADMIN, _ANN_OF_TWO),
         ("an audience that is text", {**_USER, "aud": AUDIENCE}, _ANN),
@@ -47,7 +47,8 @@ def _list_claims() -> Iterator[Vector]:
         ("begins within the leeway", {**_USER, "iat": NOW + 29, "nbf": NOW + 29}, _ANN),
         ("no organisation", _without(_USER, "org"), {"refused": "organisation_required"}),
         *((name, claims, _REFUSED) for name, claims in _REFUSED_CLAIMS.items()),
-    ):
+    )
+    for name, claims, verdict in judged:
         yield name, _sign(claims), verdict
 
 
