@@ -37,6 +37,8 @@ export class ConversationStore {
   readonly #feed: RunFeed;
   readonly #subscribers = new Set<(view: ConversationView) => void>();
   readonly #reported = new Set<string>();
+  /** Runs with an event of a type this page does not know, which may have changed the answer. */
+  readonly #unsure = new Set<string>();
   #view: ConversationView = EMPTY_VIEW;
   #questions = 0;
   /** Counts what was opened, so that an answer to what was left behind is ignored. */
@@ -50,7 +52,10 @@ export class ConversationStore {
       api: parts.api,
       listener: {
         onEvent: (event) => this.#onEvent(event),
-        onUnknown: (event) => this.#report(event.type, event),
+        onUnknown: (event) => {
+          this.#unsure.add(event.runId);
+          this.#report(event.type, event);
+        },
         onUnreadable: () => this.#report("unreadable", null),
         onForeign: () => this.#onForeign(),
         onGap: (runId) => this.#onGap(runId),
@@ -257,7 +262,7 @@ export class ConversationStore {
     );
     const over = this.#view.liveRunId === runId || this.#view.liveRunId === null;
     this.#change(over ? { messages, liveRunId: null, stopping: false } : { messages });
-    if (incomplete) void this.#refresh();
+    if (incomplete || this.#unsure.delete(runId)) void this.#refresh();
   }
 
   #onGap(runId: string): void {

@@ -86,6 +86,23 @@ test("an unknown type is reported once and skipped, and what follows is shown", 
   ]);
 });
 
+test("an answer that an unknown type may have changed is shown as it was kept", async () => {
+  req("F-ENV-08");
+  await fixture.ask();
+  const [accepted, first, ...rest] = runOf(["a", "b"]);
+  const kept = { runId: RUN, createdAt: "", citations: [] };
+  service.messages = [
+    { ...kept, messageId: "q", role: "user", text: "Hello there?" },
+    { ...kept, messageId: "m", role: "assistant", text: "b alone" },
+  ];
+  service.socket.push(accepted, first, { ...first, type: "hologram", seq: 3 });
+  service.socket.push(...rest.map((event) => ({ ...event, seq: event.seq + 1 })));
+  expect(fixture.answer.text).toBe("ab");
+  await settle();
+
+  expect(fixture.answer).toMatchObject({ text: "b alone", phase: "ended", stopReason: "end_turn" });
+});
+
 test("a frame that is no envelope is reported and the run goes on", async () => {
   await fixture.ask();
   service.socket.pushText("not json");
