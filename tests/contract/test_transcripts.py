@@ -19,9 +19,16 @@ from equerry.domain.conversations import (
 from equerry.domain.principal import Scope
 from equerry.engine.model import ModelChoice
 from equerry.kernel.errors import NotFound
-from equerry.kernel.identifiers import ConversationId, DocumentId, MessageId, PassageId, RunId
+from equerry.kernel.identifiers import (
+    ArtifactId,
+    ConversationId,
+    DocumentId,
+    MessageId,
+    PassageId,
+    RunId,
+)
 from equerry.kernel.usage import Usage
-from equerry.ports.interactions import ArtifactPort, Interaction, InteractionPort
+from equerry.ports.interactions import ArtifactPort, ArtifactSummary, Interaction, InteractionPort
 from equerry.ports.transcripts import RunPort, TranscriptPort
 
 from tests.contract.databases import build_scope, new_organisation
@@ -374,3 +381,30 @@ def test_a_conversation_without_artifacts_lists_none(store: Store, ada: Scope) -
     conversation = new_conversation(store, ada)
 
     assert store.artifacts.list_artifacts(ada, conversation.conversation_id) == ()
+
+
+@pytest.mark.req("F-DATA-04", "F-PERS-02")
+def test_an_artifact_is_kept_once_and_listed_for_whose_conversation_it_is_of(
+    store: Store, ada: Scope
+) -> None:
+    conversation = new_conversation(store, ada)
+    run = ask(store, ada, conversation)
+    kept = ArtifactSummary(
+        artifact_id=ArtifactId(str(uuid4())),
+        run_id=run.run_id,
+        kind="payload",
+        title="citations",
+        size_bytes=200_000,
+        created_at=NOON,
+    )
+
+    for _ in range(2):
+        store.artifacts.record_artifact(ada, conversation.conversation_id, kept)
+
+    assert store.artifacts.list_artifacts(ada, conversation.conversation_id) == (kept,)
+    for stranger in strangers_of(ada):
+        another = replace(kept, artifact_id=ArtifactId(str(uuid4())))
+        with pytest.raises(NotFound):
+            store.artifacts.record_artifact(stranger, conversation.conversation_id, another)
+    with pytest.raises(NotFound):
+        store.artifacts.record_artifact(ada, ConversationId(str(uuid4())), kept)

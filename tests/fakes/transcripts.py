@@ -305,9 +305,16 @@ class MemoryArtifactAdapter:
     """ArtifactPort in memory."""
 
     store: MemoryTranscripts = field(default_factory=MemoryTranscripts)
+    keeps: bool = False
+
+    def record_artifact(
+        self, scope: Scope, conversation_id: ConversationId, artifact: ArtifactSummary
+    ) -> None:
+        self.store.fetch(scope, conversation_id, keeps=self.keeps)
+        self.store.artifacts.setdefault(artifact.artifact_id, (conversation_id, artifact))
 
     def list_artifacts(self, scope: Scope, conversation_id: ConversationId) -> tuple[ArtifactSummary, ...]:
-        self.store.fetch(scope, conversation_id)
+        self.store.fetch(scope, conversation_id, keeps=self.keeps)
         kept = [record for home, record in self.store.artifacts.values() if home == conversation_id]
         return tuple(sorted(kept, key=lambda record: (record.created_at, record.artifact_id)))
 

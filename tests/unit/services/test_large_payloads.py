@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from equerry.channel.events import Done, Event, UiAction
-from equerry.kernel.errors import TooLarge, Unavailable
+from equerry.kernel.errors import NotFound, TooLarge, Unavailable
 from equerry.kernel.identifiers import ArtifactId, ConnectionId, ConversationId, RunId
 from equerry.kernel.usage import Usage
 from equerry.ports.artifacts import MAX_ARTIFACT_BYTES, ArtifactKey
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.artifacts import MemoryArtifactStoreAdapter
+from tests.fakes.retention import MemoryRetentionAdapter
 from tests.unit.runtime.test_http_app import UNKNOWN, Api
 from tests.unit.services.world import ADA, BEN, World
 
@@ -118,6 +120,7 @@ def test_a_payload_no_answer_could_carry_either_is_refused(scene: Scene) -> None
         scene.publisher.publish(navigate("x" * MAX_ARTIFACT_BYTES))
 
     assert scene.world.envelopes(scene.run) == ()
+    assert scene.world.store.artifacts == {}
 
 
 def test_two_workers_on_one_run_do_not_change_what_the_other_refers_to(scene: Scene) -> None:
@@ -149,6 +152,37 @@ def test_who_may_read_the_conversation_fetches_the_payload_and_nobody_else() -> 
     assert api("GET", path.replace(scene.conversation, elsewhere))[0] == 404
     assert api("GET", path, token=None)[0] == 401
     assert api("GET", f"/conversations/{scene.conversation}/artifacts/nothing")[0] == 400
+
+
+@pytest.mark.req("F-DATA-04", "F-PERS-02")
+def test_after_a_reload_the_payload_is_listed_for_its_reader_and_nobody_else() -> None:
+    api = Api(World())
+    scene = Scene(api.world)
+    frame = scene.publish(navigate("x" * MAX_FRAME_BYTES))
+    path = f"/conversations/{scene.conversation}/artifacts"
+
+    status, listed, _ = api("GET", path)
+
+    assert status == 200
+    (artifact,) = listed["artifacts"]
+    assert (artifact["artifactId"], artifact["sizeBytes"]) == (
+        frame["payloadRef"]["artifactId"],
+        frame["payloadRef"]["sizeBytes"],
+    )
+    assert (artifact["runId"], artifact["kind"], artifact["title"]) == (scene.run, "payload", "ui_action")
+    assert api("GET", f"{path}/{artifact['artifactId']}")[1]["text"] == "x" * MAX_FRAME_BYTES
+    assert api("GET", path, token="eve")[0] == 404
+
+
+def test_no_body_is_stored_for_a_conversation_that_has_gone(scene: Scene) -> None:
+    MemoryRetentionAdapter(scene.world.store).delete_conversations(
+        unchanged_since=scene.world.clock.now() + timedelta(days=1), limit=9
+    )
+
+    with pytest.raises(NotFound):
+        scene.publisher.publish(navigate("x" * MAX_FRAME_BYTES))
+
+    assert scene.world.artifacts.list_keys() == ()
 
 
 def test_an_artifact_of_a_conversation_that_is_gone_is_not_given_out() -> None:

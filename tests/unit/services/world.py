@@ -176,6 +176,7 @@ class World:
             log=fate.wrap("log", self.log),
             transcripts=MemoryTranscriptAdapter(self.store),
             artifacts=self.artifacts,
+            artifact_records=MemoryArtifactAdapter(self.store, keeps=True),
             connections=self.connections,
             channel=fate.wrap("channel", self.channel),
             clock=self.clock,

@@ -47,6 +47,16 @@ class InteractionPort(Protocol):
 class ArtifactPort(Protocol):
     """Artifact records."""
 
+    def record_artifact(
+        self, scope: Scope, conversation_id: ConversationId, artifact: ArtifactSummary
+    ) -> None:
+        """Keep what an artifact is, before its body is stored; the same id again changes nothing.
+
+        Raises:
+            NotFound: the conversation is not the scope's, or has gone; then no body may be stored either.
+        """
+        ...
+
     def list_artifacts(self, scope: Scope, conversation_id: ConversationId) -> tuple[ArtifactSummary, ...]:
         """Return artifacts, oldest first; NotFound if the conversation is not the scope's."""
         ...

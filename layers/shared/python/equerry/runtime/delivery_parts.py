@@ -7,6 +7,7 @@ from equerry.adapters.aws.artifacts import S3ArtifactStoreAdapter
 from equerry.adapters.aws.channel import ApiGatewayChannelAdapter
 from equerry.adapters.aws.connections import DynamoConnectionAdapter
 from equerry.adapters.aws.replay_log import DynamoReplayLogAdapter
+from equerry.adapters.postgres.interactions import PostgresArtifactAdapter
 from equerry.adapters.postgres.records import PostgresRunRecordAdapter
 from equerry.domain.pricing import LISTED, Prices
 from equerry.domain.retrieval import MOST_CHARACTERS
@@ -102,6 +103,7 @@ def build_delivery_parts(settings: DeliverySettings, turns: TurnParts) -> Delive
             log=log,
             transcripts=turns.transcripts,
             artifacts=artifacts,
+            artifact_records=PostgresArtifactAdapter(turns.database, keeps=True),
             connections=connections,
             channel=ApiGatewayChannelAdapter(clients.push(settings.websocket_endpoint)),
             clock=turns.clock,

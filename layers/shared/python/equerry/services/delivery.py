@@ -12,9 +12,9 @@ from equerry.channel.publisher import Broadcaster
 from equerry.channel.report import DeliveryOutcome
 from equerry.domain.principal import Scope
 from equerry.kernel.clock import Clock
-from equerry.kernel.errors import Unavailable
+from equerry.kernel.errors import TooLarge, Unavailable
 from equerry.kernel.identifiers import ArtifactId, ConnectionId, ConversationId, RunId, derive_identifier
-from equerry.ports.artifacts import ArtifactKey, ArtifactStorePort
+from equerry.ports.artifacts import MAX_ARTIFACT_BYTES, ArtifactKey, ArtifactStorePort
 from equerry.ports.delivery import (
     MAX_FRAME_BYTES,
     ChannelPort,
@@ -22,6 +22,7 @@ from equerry.ports.delivery import (
     ConnectionPort,
     ReplayLogPort,
 )
+from equerry.ports.interactions import ArtifactPort, ArtifactSummary
 from equerry.ports.transcripts import TranscriptPort
 from equerry.services.readership import Behind, Readership, start_thread
 
@@ -47,6 +48,7 @@ class DeliveryService:
     log: ReplayLogPort
     transcripts: TranscriptPort
     artifacts: ArtifactStorePort
+    artifact_records: ArtifactPort
     connections: ConnectionPort
     channel: ChannelPort
     clock: Clock
@@ -75,6 +77,7 @@ class DeliveryService:
         Raises:
             EnvelopeExists: another writer has the run.
             TooLarge: the payload is larger than any artifact may be.
+            NotFound: the conversation has gone, and the payload would have to lie beside the log.
         """
         if len(encode_frame(envelope.to_wire()).encode()) > MAX_FRAME_BYTES:
             envelope = self._set_aside(scope, envelope)
@@ -113,6 +116,18 @@ class DeliveryService:
         # By its content: of two workers on one run, neither changes what the other refers to.
         artifact_id = derive_identifier(ArtifactId, envelope.run_id, body)
         encoded = body.encode()
+        if len(encoded) > MAX_ARTIFACT_BYTES:
+            raise TooLarge(f"a payload may have {MAX_ARTIFACT_BYTES} bytes, got {len(encoded)}")
+        summary = ArtifactSummary(
+            artifact_id=artifact_id,
+            run_id=envelope.run_id,
+            kind="payload",
+            title=envelope.type,
+            size_bytes=len(encoded),
+            created_at=envelope.at,
+        )
+        # The row first: a body that no row leads to is one that nobody finds when its conversation goes.
+        self.artifact_records.record_artifact(scope, envelope.conversation_id, summary)
         key = ArtifactKey.of(scope, envelope.conversation_id, artifact_id)
         self.artifacts.store_artifact(key, encoded)
         reference = PayloadRef(artifact_id=artifact_id, size_bytes=len(encoded))

@@ -1,6 +1,7 @@
 """Interactions and artifact records in PostgreSQL."""
 
 import json
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,12 @@ INSERT INTO assistant_interactions
     (interaction_id, conversation_id, organisation_id, created_by, run_id, kind, details, created_at)
 VALUES (%s, %s, %s, %s, %s, %s, %s::jsonb, %s)
 ON CONFLICT (interaction_id) DO NOTHING
+"""
+_INSERT_ARTIFACT = """
+INSERT INTO assistant_artifacts
+    (artifact_id, conversation_id, organisation_id, created_by, run_id, kind, title, size_bytes, created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (artifact_id) DO NOTHING
 """
 
 
@@ -49,13 +56,39 @@ class PostgresInteractionAdapter:
 
 @dataclass(frozen=True, slots=True)
 class PostgresArtifactAdapter:
-    """ArtifactPort."""
+    """ArtifactPort.
+
+    Attributes:
+        keeps: for those who run turns, also when their person has left a project; others read as they may.
+    """
 
     connections: PostgresConnections
+    keeps: bool = False
+
+    def record_artifact(
+        self, scope: Scope, conversation_id: ConversationId, artifact: ArtifactSummary
+    ) -> None:
+        """See ArtifactPort."""
+        with self._begin(scope) as rows:
+            _require_conversation(rows, conversation_id)
+            rows.execute(
+                _INSERT_ARTIFACT,
+                (
+                    as_uuid(artifact.artifact_id, name="artifact"),
+                    as_uuid(conversation_id, name="conversation"),
+                    scope.organisation_id,
+                    scope.user_id,
+                    as_uuid(artifact.run_id, name="run"),
+                    artifact.kind,
+                    artifact.title,
+                    artifact.size_bytes,
+                    artifact.created_at,
+                ),
+            )
 
     def list_artifacts(self, scope: Scope, conversation_id: ConversationId) -> tuple[ArtifactSummary, ...]:
         """See ArtifactPort."""
-        with self.connections.transaction(scope) as rows:
+        with self._begin(scope) as rows:
             _require_conversation(rows, conversation_id)
             rows.execute(
                 "SELECT * FROM assistant_artifacts WHERE conversation_id = %s"
@@ -73,6 +106,9 @@ class PostgresArtifactAdapter:
                 )
                 for row in rows
             )
+
+    def _begin(self, scope: Scope) -> AbstractContextManager["Rows"]:
+        return self.connections.keeping(scope) if self.keeps else self.connections.transaction(scope)
 
 
 def _require_conversation(rows: "Rows", conversation_id: ConversationId) -> None:
