@@ -52,10 +52,7 @@ export class ConversationStore {
       api: parts.api,
       listener: {
         onEvent: (event) => this.#onEvent(event),
-        onUnknown: (event) => {
-          this.#unsure.add(event.runId);
-          this.#report(event.type, event);
-        },
+        onUnknown: (event) => this.#report(event.type, event),
         onUnreadable: () => this.#report("unreadable", null),
         onForeign: () => this.#onForeign(),
         onGap: (runId) => this.#onGap(runId),
@@ -278,6 +275,7 @@ export class ConversationStore {
   /** Once for each type: a stream of them must not become a stream of reports. */
   #report(type: string, event: UnknownEvent | null): void {
     const { conversationId } = this.#view;
+    if (event !== null) this.#unsure.add(event.runId);
     if (conversationId === null || this.#reported.has(type)) return;
     this.#reported.add(type);
     const run = event === null ? {} : { runId: event.runId };
