@@ -55,6 +55,7 @@ _PASSING: dict[str, FailureCause] = {
 }
 _GONE = "ResourceNotFoundException"
 _GONE_SIGNS = ("model identifier is invalid", "reached the end of its life")
+_TOO_MANY = 429
 _WITHOUT_PROFILE = "on-demand throughput"
 
 
@@ -69,9 +70,10 @@ def read_client_error(error: ClientError, now: datetime) -> AttemptFailed:
         return gone(said)
     if code in _UNUSABLE or _WITHOUT_PROFILE in message:
         return unusable(said)
-    if code in _PASSING or status == 429 or status >= 500:
+    if code in _PASSING or status == _TOO_MANY or status >= 500:
         retry_after_s = read_retry_after(meta.get("HTTPHeaders", {}), now)
-        return not_answering(said, _PASSING.get(code, "overloaded"), retry_after_s=retry_after_s)
+        unnamed: FailureCause = "throttled" if status == _TOO_MANY else "overloaded"
+        return not_answering(said, _PASSING.get(code, unnamed), retry_after_s=retry_after_s)
     return refused(said)
 
 
