@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
-from equerry.runtime.settings import StructuredCompletionSettings
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
 from equerry.surfaces.completion_frames import CONTENT_TYPE
 
 from infra.functions import Platform, PythonFunction

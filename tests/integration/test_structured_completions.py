@@ -10,40 +10,29 @@ import pytest
 
 from local.aws import Session
 from local.deploy import load_outputs
-from tests.completions import ANSWER, HOST, JPEG, PNG, REQUEST_ID, document, image, payload
+from tests.completion_cases import CASES, EMITTED, Case, choose, list_variables
+from tests.completions import ANSWER, REQUEST_ID, document, image, payload
 from tests.deployed import Deployed
-from tests.strict import anthropic_events as wire
 from tests.strict.anthropic_server import KEY, serve_anthropic
 
-EMITTED = wire.Stream(wire.message(wire.tool(json.dumps(ANSWER), name="emit"), stop="tool_use"))
-FAILS, LATE = "case:fails", "case:late"
-MIB = 1024 * 1024
+FIRST = tuple({case.code: case for case in reversed(CASES)}.values())
+"""One case of each code, because the emulator starts the function anew after each; the stream has all."""
 
 
-def choose(body: wire.Json) -> wire.Reply:
-    """Play the provider: what the prompt says decides what goes wrong."""
-    said = json.dumps(body["messages"][-1])
-    if FAILS in said:
-        return wire.Failure(400, "invalid_request_error")
-    if LATE in said:
-        return wire.Stream((*EMITTED.items[:3], wire.Stall(20)))
-    return EMITTED
+class Caller:
+    """Another service, which finds the function once and keeps its client."""
 
+    def __init__(self, deployed: Deployed) -> None:
+        outputs, session = load_outputs(deployed.places), Session(deployed.places)
+        self._client = session.functions
+        name = outputs["StructuredCompletionFunctionArnSsmParameter"]
+        self._arn = session.ssm.get_parameter(Name=name)["Parameter"]["Value"]
+        assert self._arn == outputs["StructuredCompletionArn"]
 
-def of(characters: int) -> dict[str, Any]:
-    """An image of so many characters of base64."""
-    return image(PNG + b"\0" * (characters // 4 * 3 - len(PNG)))
-
-
-def invoke(deployed: Deployed, event: object) -> tuple[Any, str | None]:
-    """Return what the function answers, and the kind of its failure if it failed."""
-    outputs = load_outputs(deployed.places)
-    session = Session(deployed.places)
-    name = outputs["StructuredCompletionFunctionArnSsmParameter"]
-    arn = session.ssm.get_parameter(Name=name)["Parameter"]["Value"]
-    assert arn == outputs["StructuredCompletionArn"]
-    answer = session.functions.invoke(FunctionName=arn, Payload=json.dumps(event).encode())
-    return json.loads(answer["Payload"].read()), answer.get("FunctionError")
+    def invoke(self, event: object) -> tuple[Any, str | None]:
+        """Return what the function answers, and the kind of its failure if it failed."""
+        answer = self._client.invoke(FunctionName=self._arn, Payload=json.dumps(event).encode())
+        return json.loads(answer["Payload"].read()), answer.get("FunctionError")
 
 
 @contextmanager
@@ -54,79 +43,67 @@ def released(deployed: Deployed, variables: Mapping[str, str]) -> Iterator[None]
 
 
 @pytest.fixture(scope="module")
-def live(deployed: Deployed) -> Iterator[Deployed]:
-    """The function with a live provider's wire behind it."""
+def caller(deployed: Deployed) -> Caller:
+    return Caller(deployed)
+
+
+@pytest.fixture(scope="module")
+def usual(deployed: Deployed) -> Iterator[dict[str, str]]:
+    """How the function is configured with a live provider's wire behind it."""
     secrets = Session(deployed.places).secrets
-    with serve_anthropic(choose) as server:
-        variables = {
-            "MODEL_PROVIDER": "anthropic",
-            "MODEL_ID": "claude-test-1",
-            "MODEL_BASE_URL": server.url,
-            "MODEL_SECRET_ARN": secrets.create_secret(Name=f"completion-{uuid4()}", SecretString=KEY)["ARN"],
-            "STRUCTURED_COMPLETION_DOCUMENT_HOSTS": HOST,
-            "STRUCTURED_COMPLETION_DEADLINE_MILLISECONDS": "3000",
-        }
-        with released(deployed, variables):
-            yield deployed
-        assert server.violations == []
+    secret = secrets.create_secret(Name=f"completion-{uuid4()}", SecretString=KEY)["ARN"]
+    with serve_anthropic(choose) as provider:
+        yield list_variables(provider.url, secret)
+        assert provider.violations == []
+
+
+@pytest.fixture(scope="module")
+def live(deployed: Deployed, usual: dict[str, str], caller: Caller) -> Iterator[Caller]:
+    """Who invokes the function with that provider."""
+    with released(deployed, usual):
+        yield caller
 
 
 @pytest.mark.req("A-SC-05", "A-SCRS-01", "A-SCRS-03")
-def test_another_service_is_answered(live: Deployed) -> None:
-    answer, failed = invoke(live, payload(documents=[document()], images=[image(label="Plan")]))
+def test_another_service_is_answered(live: Caller) -> None:
+    answer, failed = live.invoke(payload(documents=[document()], images=[image(label="Plan")]))
 
     assert failed is None
     assert (answer["output"], answer["requestId"]) == (ANSWER, REQUEST_ID)
     assert (answer["provider"], answer["model"]) == ("anthropic", "claude-test-1")
 
 
-@pytest.mark.req(
-    *("A-SCRS-13", "A-SCRS-15", "A-SCRS-16", "A-SCRS-17", "A-SCRS-18", "A-SCRS-19", "A-SCRS-21"),
-    *("A-SCRS-22", "A-SCRS-12"),
-)
-@pytest.mark.parametrize(
-    ("status", "code", "event"),
-    [
-        (400, "invalid_request", payload(model="claude-x")),
-        (400, "invalid_request", payload(modelProfile="absent")),
-        (400, "too_many_images", payload(images=[image()] * 9)),
-        (400, "too_many_documents", payload(documents=[document()] * 21)),
-        (400, "document_url_not_allowed", payload(documents=[document("https://example.com/a.pdf")])),
-        (413, "image_too_large", payload(images=[of(4 * MIB + 4)])),
-        (413, "images_too_large", payload(images=[of(3 * MIB), of(2 * MIB)])),
-        (415, "unsupported_media_type", payload(images=[image(JPEG)])),
-        (502, "completion_failed", payload(prompt=FAILS)),
-        (504, "deadline_exceeded", payload(prompt=LATE)),
-    ],
-)
-def test_each_code_reaches_the_caller(live: Deployed, status: int, code: str, event: object) -> None:
-    answer, failed = invoke(live, event)
+def require_refusal(caller: Caller, case: Case) -> None:
+    answer, failed = caller.invoke(case.event)
 
     assert failed
     # The emulator has one errorType for every exception; Lambda gives its class's name.
-    assert answer["errorMessage"].startswith(f"[{status} {code}] ")
+    assert answer["errorMessage"].startswith(f"[{case.status} {case.code}] ")
+    assert case.said in answer["errorMessage"]
 
 
-@pytest.mark.req("A-SCRS-07", "A-SCRS-23", "A-SCOP-02")
-@pytest.mark.parametrize(
-    ("status", "code", "variables", "event"),
-    [
-        (503, "disabled", {"STRUCTURED_COMPLETIONS_ENABLED": "false"}, payload()),
-        (
-            *(422, "documents_unsupported"),
-            {"MODEL_PROVIDER": "fixture", "STRUCTURED_COMPLETION_DOCUMENT_HOSTS": HOST},
-            payload(documents=[document()]),
-        ),
-    ],
+@pytest.mark.req(
+    *("A-SCRS-12", "A-SCRS-13", "A-SCRS-15", "A-SCRS-16", "A-SCRS-17", "A-SCRS-18", "A-SCRS-19"),
+    *("A-SCRS-20", "A-SCRS-21", "A-SCRS-22", "A-SCRS-23", "A-SCIM-07", "A-SCDO-12"),
 )
-def test_what_the_configuration_forbids_reaches_the_caller(
-    deployed: Deployed, status: int, code: str, variables: dict[str, str], event: object
-) -> None:
-    with released(deployed, variables):
-        answer, failed = invoke(deployed, event)
+@pytest.mark.parametrize("case", [case for case in FIRST if not case.variables], ids=lambda case: case.code)
+def test_a_refusal_reaches_the_caller_and_the_next_request_is_answered(live: Caller, case: Case) -> None:
+    require_refusal(live, case)
 
-    assert failed
-    assert answer["errorMessage"].startswith(f"[{status} {code}] ")
+    if case.reply == EMITTED:
+        return
+    answer, failed = live.invoke(payload())
+    assert failed is None
+    assert answer["output"] == ANSWER
+
+
+@pytest.mark.req("A-SCRS-07", "A-SCOP-02")
+@pytest.mark.parametrize("case", [case for case in FIRST if case.variables], ids=lambda case: case.code)
+def test_what_is_configured_so_refuses_everything(
+    deployed: Deployed, caller: Caller, usual: dict[str, str], case: Case
+) -> None:
+    with released(deployed, {**usual, **case.variables}):
+        require_refusal(caller, case)
 
 
 @pytest.mark.req("A-SCST-04")

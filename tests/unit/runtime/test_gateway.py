@@ -9,7 +9,8 @@ from equerry.domain.routing import EXTRACTIVE
 from equerry.engine.model import ModelChoice, RoundEnd, StillWorking
 from equerry.ports.model import ModelUnusable
 from equerry.runtime.gateway import build_gateway, list_gateway_parameters
-from equerry.runtime.settings import StructuredCompletionSettings, WorkerSettings
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
+from equerry.runtime.settings import WorkerSettings
 from equerry.services.gateway import GatewayService
 
 from tests.contract.models.clock import ScriptedClock

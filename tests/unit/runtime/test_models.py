@@ -11,8 +11,8 @@ from equerry.adapters.embedded.extractive import ExtractiveModelAdapter
 from equerry.engine.model import ModelChoice
 from equerry.ports.model import ModelUnusable
 from equerry.runtime.clock import SystemClock
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
 from equerry.runtime.models import build_adapter, build_model
-from equerry.runtime.settings import StructuredCompletionSettings
 
 from tests.contract.models.clock import ScriptedClock
 from tests.contract.models.requests import ask, collect
@@ -26,7 +26,7 @@ import os
 import sys
 os.environ["AWS_DEFAULT_REGION"] = "eu-central-1"
 from equerry.runtime.models import build_model
-from equerry.runtime.settings import StructuredCompletionSettings
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
 
 class Clients:
     class secrets:

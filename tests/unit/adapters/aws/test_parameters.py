@@ -14,9 +14,10 @@ from equerry.adapters.aws.switches import ParameterSwitchAdapter
 from equerry.domain.switches import NamedLevel, Switches
 from equerry.runtime.completion_parts import build_parts
 from equerry.runtime.gateway import build_gateway, list_gateway_parameters
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
 from equerry.runtime.http import build_http_app
 from equerry.runtime.parameters import build_limits, build_switch, list_parameters, open_parameters
-from equerry.runtime.settings import HttpSettings, LimitSettings, StructuredCompletionSettings, WorkerSettings
+from equerry.runtime.settings import HttpSettings, LimitSettings, WorkerSettings
 from equerry.services.gateway import GatewayService
 from equerry.surfaces.completion import decode_request
 

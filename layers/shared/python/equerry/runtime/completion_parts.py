@@ -14,8 +14,8 @@ from equerry.kernel.clock import Clock
 from equerry.ports.metrics import MetricName, TurnShape
 from equerry.runtime.completion_models import PURPOSE, CompletionModels, ProfileSource
 from equerry.runtime.gateway import build_gateway, list_gateway_parameters
+from equerry.runtime.gateway_settings import StructuredCompletionSettings
 from equerry.runtime.models import build_table
-from equerry.runtime.settings import StructuredCompletionSettings
 from equerry.services.completion import CompletionService
 from equerry.surfaces.completion import decode_request
 
