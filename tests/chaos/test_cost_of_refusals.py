@@ -220,7 +220,7 @@ def _connections(cell: Cell, role: str) -> Iterator[PostgresConnections]:
         connections.close()
 
 
-@pytest.mark.req("A-TEN-03", "A-PROJ-08", "R-42")
+@pytest.mark.req("A-CONV-03", "R-42")
 @pytest.mark.parametrize("wanted", HIDDEN, ids=str)
 def test_what_is_hidden_costs_what_an_unknown_id_costs_and_writes_nowhere(
     house: House, wanted: Field

@@ -37,7 +37,7 @@ def unknown() -> dict[tuple[Slot, Person], Answer]:
     return {}
 
 
-@pytest.mark.req("A-TEN-03", "A-PROJ-08", "R-42", "F-TENV-05")
+@pytest.mark.req("A-CONV-03", "A-PROJ-08", "R-42")
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.expected is not Outcome.SUCCESS], ids=str)
 def test_what_is_not_theirs_is_answered_as_what_never_was_and_nothing_changes(
     house: House, unknown: dict[tuple[Slot, Person], Answer], cell: Cell
@@ -93,7 +93,7 @@ def test_a_conversation_is_lost_and_regained_with_its_project_between_two_reques
     assert house.seen == [200, 404, 200]
 
 
-@pytest.mark.req("F-TENV-01", "R-42")
+@pytest.mark.req("R-42")
 @pytest.mark.parametrize("relation", HIDING, ids=lambda relation: relation.name.lower())
 def test_what_is_hidden_is_in_no_list_and_no_answer(house: House, relation: Relation) -> None:
     house.reach(relation)
@@ -111,7 +111,7 @@ def test_what_is_hidden_is_in_no_list_and_no_answer(house: House, relation: Rela
     assert not [each for each in hidden if each in str(run)]
 
 
-@pytest.mark.req("A-TEN-04", "A-AUTH-14")
+@pytest.mark.req("A-TEN-04")
 @pytest.mark.parametrize("guise", GUISES, ids=lambda guise: guise.name)
 def test_every_route_needs_a_person_and_their_organisation(house: House, guise: Guise) -> None:
     before = house.list_rows()
