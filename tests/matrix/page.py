@@ -14,8 +14,8 @@ _HEAD = """\
 
 Every place in which a request names something by an id, and what is answered by whose it is. The rows come
 from the registry that serves: a new route, field or frame with an id fails the tests until somebody has said
-whose ids it takes. The statuses come from the rules [below](#the-rules), and the tests ask the deployed stack
-each one of them.
+in `tests/matrix/rules.py` whose ids it takes. The statuses come from the rules [below](#the-rules), and the
+tests ask the deployed stack each one of them.
 
 This page is written by `.venv/bin/python -m tests.matrix.page`; an edit here is undone by the next run, and a
 test fails while it differs.
