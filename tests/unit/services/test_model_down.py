@@ -1,15 +1,19 @@
 """What goes on without the model that usually answers, and how that is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from equerry.adapters.fixture.script import ScriptedRound, fail
+from equerry.domain.routing import EXTRACTIVE
 from equerry.engine.model import ModelChoice, ModelRequest
 from equerry.ports.model import ModelUnavailable
 from equerry.services.answering import STANDING_IN
 
+from tests.fakes.profiles import MemoryProfileAdapter
+from tests.unit.engine.playing import ProbeTool
 from tests.unit.services.test_fast_path import GO, HOW, OTHER, answer_of, ask, fast_world
-from tests.unit.services.world import ADA, World
+from tests.unit.services.world import ADA, PROFILE, World
 
 OTHER_MODEL = ModelChoice(provider="other", model="m-2")
 
@@ -73,3 +77,35 @@ def test_where_nobody_stands_in_nothing_is_said_of_it() -> None:
     (request,) = world.model.requests
     assert "stand in" not in request.prompt.dynamic
     assert STANDING_IN not in str([envelope.payload for envelope in world.envelopes(accepted.run_id)])
+
+
+def tooled_world(stand_in: ModelChoice) -> World:
+    names = ("search_docs", "lookup_docs")
+    return World(
+        stand_in=stand_in,
+        build_tools=lambda *_: tuple(ProbeTool(name) for name in names),
+        profiles=MemoryProfileAdapter(replace(PROFILE, tools=names)),
+    )
+
+
+@pytest.mark.req("F-DEGR-02", "F-DEGR-03")
+def test_tools_that_nobody_left_could_call_are_withheld_and_the_model_and_the_record_are_told() -> None:
+    world = tooled_world(EXTRACTIVE)
+    accepted = world.submit(world.open_conversation())
+    world.deliver(accepted)
+
+    (request,) = world.model.requests
+    record = world.explaining.fetch_record(ADA, accepted.run_id)
+    assert [tool.name for tool in request.tools] == ["search_docs"]
+    assert "lookup_docs" in request.prompt.dynamic
+    assert record.composition["withheld"] == [{"name": "lookup_docs", "reason": "providers_cooled"}]
+
+
+def test_a_stand_in_that_can_call_is_offered_every_tool() -> None:
+    world = tooled_world(OTHER_MODEL)
+    accepted = world.submit(world.open_conversation())
+    world.deliver(accepted)
+
+    (request,) = world.model.requests
+    assert [tool.name for tool in request.tools] == ["search_docs", "lookup_docs"]
+    assert world.explaining.fetch_record(ADA, accepted.run_id).composition["withheld"] == []

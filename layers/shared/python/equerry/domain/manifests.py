@@ -1,6 +1,6 @@
 """What a run began with, for its record: versions, hashes and what varies, so that no text is kept twice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
 
@@ -18,6 +18,7 @@ def build_manifest(
     variables: Mapping[str, object],
     history: int,
     release: str,
+    cooled: Collection[str] = (),
 ) -> dict[str, object]:
     """Return what a run is composed of.
 
@@ -25,6 +26,7 @@ def build_manifest(
         parts: of the instructions, in the order in which they were composed.
         variables: what the instructions hold of this turn alone.
         history: messages of the transcript that it sees.
+        cooled: tools that nobody who answers now could call, because who could is left alone.
         release: which code composed it; with the profile's version it resolves the instructions.
     """
     registry = [_describe_tool(spec) for spec in assistant.specs]
@@ -39,7 +41,7 @@ def build_manifest(
         },
         "blocks": [_describe_part(part) for part in parts],
         "tools": registry,
-        "withheld": _list_withheld(profile, assistant),
+        "withheld": _list_withheld(profile, assistant, cooled),
         "corpora": ["*"] if profile.corpora is None else list(profile.corpora),
         "registrySha256": _hash(dumps(registry, sort_keys=True)),
         "activations": [],
@@ -64,10 +66,16 @@ def _describe_part(part: PromptPart) -> Mapping[str, object]:
     }
 
 
-def _list_withheld(profile: Profile, assistant: Assistant) -> list[Mapping[str, object]]:
-    """Return the profile's tools that were not offered: nothing but a switch keeps one back."""
+def _list_withheld(
+    profile: Profile, assistant: Assistant, cooled: Collection[str]
+) -> list[Mapping[str, object]]:
+    """Return the profile's tools that were not offered: they are off, or who answers cannot call them."""
     offered = {spec.name for spec in assistant.specs}
-    return [{"name": name, "reason": "switched_off"} for name in profile.tools if name not in offered]
+    return [
+        {"name": name, "reason": "providers_cooled" if name in cooled else "switched_off"}
+        for name in profile.tools
+        if name not in offered
+    ]
 
 
 def _describe_tool(spec: ToolSpec) -> Mapping[str, object]:

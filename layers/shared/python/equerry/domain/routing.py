@@ -29,6 +29,7 @@ ONLY_DIRECT = {PARAMETER: frozenset({"fixture"}), CONVERSATION_PARAMETER: frozen
 DESK = "codex"
 """Runs as the person at a machine, so only what that machine says of its conversations may choose it."""
 RETIRED = frozenset({"claude-code"})
+_SEARCH = "search_docs"
 _UNSAID = frozenset({"", "-", "unset"})
 
 
@@ -150,6 +151,11 @@ class ModelTable:
 
     def _is_evaluated(self, choice: ModelChoice) -> bool:
         return self.evaluations is None or choice in self.evaluations
+
+
+def can_call(model: ModelChoice, tool: str) -> bool:
+    """Whether a model makes use of a tool; the responder that needs no key searches, and no more."""
+    return model != EXTRACTIVE or tool == _SEARCH
 
 
 def read_stated(provider: str | None, model: str | None) -> Stated:

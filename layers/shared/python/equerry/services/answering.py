@@ -14,6 +14,7 @@ from equerry.domain.limits import TurnLimits
 from equerry.domain.manifests import build_manifest
 from equerry.domain.principal import Scope
 from equerry.domain.profiles import Profile
+from equerry.domain.routing import can_call
 from equerry.engine.assistant import Assistant
 from equerry.engine.model import ModelChoice
 from equerry.engine.run_loop import RunLoop
@@ -96,12 +97,14 @@ class AnswerService:
         if stand_in := self.find_stand_in():
             variables["standIn"] = f"{stand_in.provider}/{stand_in.model}"
             narrator.publisher.publish(Step(stage="composing", label=STANDING_IN))
-        tools = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
+        built = self.build_tools(profile, scope, narrator.citations.evidence, nonce)
+        tools = tuple(tool for tool in built if stand_in is None or can_call(stand_in, tool.spec.name))
+        cooled = tuple(tool.spec.name for tool in built if tool not in tools)
         composed = compose_prompt(
             profile,
             retrieves=bool(tools),
             nonce=nonce,
-            degraded=degraded,
+            degraded=(*degraded, *cooled),
             stands_in=stand_in is not None,
         )
         assistant = Assistant(
@@ -120,6 +123,7 @@ class AnswerService:
             parts=composed.parts,
             variables=variables,
             history=len(history),
+            cooled=cooled,
             release=self.release,
         )
         self.runs.start_run(
