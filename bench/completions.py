@@ -311,6 +311,7 @@ def _serve(name: str, pipe: "Connection[Any, Any]") -> None:
     answer = Stream(answers[name]())
     with kit.serve() as server:
         server.choose = lambda _: answer
+        server.keeps_alive = True
         pipe.send(server.url)
         pipe.recv()
 

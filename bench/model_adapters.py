@@ -137,6 +137,7 @@ def _serve(name: str, events: int, pipe: "Connection[Any, Any]") -> None:
     answer = Stream(answers[name]())
     with kit.serve() as server:
         server.choose = lambda _: answer
+        server.keeps_alive = True
         pipe.send(json.dumps(server.url))
         pipe.recv()
 

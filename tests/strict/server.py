@@ -43,7 +43,8 @@ class StrictServer(ThreadingHTTPServer):
     """One wire; a subclass says what is legal and how events look.
 
     `requests` are the bodies that were legal, `violations` what was said about the others; `hung_up` is set
-    once a client left before its reply ended; `connections` is how many were opened.
+    once a client left before its reply ended; `connections` is how many were opened. Only
+    with `keeps_alive` may one be used again: a client that nobody closes would leave its own behind.
     """
 
     daemon_threads = True
@@ -62,6 +63,7 @@ class StrictServer(ThreadingHTTPServer):
         self.violations: list[str] = []
         self.hung_up = threading.Event()
         self.connections = 0
+        self.keeps_alive = False
 
     @property
     def url(self) -> str:
@@ -142,6 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
         """Tests print nothing."""
+
+    def end_headers(self) -> None:
+        if not self.server.keeps_alive:
+            self.send_header("connection", "close")
+        super().end_headers()
 
     def _name_of_illegal(self) -> str:
         return getattr(self.server, "illegal", "invalid_request_error")

@@ -23,6 +23,7 @@ def kit(request: pytest.FixtureRequest) -> Kit:
 @pytest.fixture
 def server(kit: Kit) -> Iterator[StrictServer]:
     with kit.serve() as running:
+        running.keeps_alive = True
         yield running
 
 
