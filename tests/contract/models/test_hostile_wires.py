@@ -4,18 +4,23 @@ import gzip
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
+from equerry.adapters.anthropic.model import connect_anthropic
+from equerry.adapters.google.model import connect_google
+from equerry.adapters.openai.model import connect_openai
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.engine.model import ModelEvent, ToolCallReady
 from equerry.ports.model import ModelGone, ModelRejected, ModelUnavailable, ModelUnusable
 
 from tests.contract.models.requests import SEARCH, ask, collect, end_of, text_of
-from tests.contract.models.subjects import BEDROCK, GOOGLE, KITS, Kit, throttle
-from tests.strict import anthropic_events, bedrock_events, google_events, openai_events
+from tests.contract.models.subjects import ANTHROPIC, BEDROCK, GOOGLE, KITS, OPENAI, Kit, RealClock, throttle
+from tests.strict import anthropic_events, bedrock_events, google_events, google_server, openai_events
 from tests.strict.replies import Event, Failure, Item, Raw, Stall, Stream
 from tests.strict.server import StrictServer
 
+MODELS = {"anthropic": "claude-test-1", "openai": "gpt-test-1", "google": google_server.MODEL}
 WORDS = "Größe: 5 € – 日本語 🎨, ja."
 
 
@@ -241,3 +246,29 @@ def test_a_model_that_the_provider_does_not_have_is_told_apart_from_a_key_that_i
             collect(model, ask())
 
         assert isinstance(caught.value, ModelGone) is gone
+
+
+CONNECTED = [
+    pytest.param(*each, id=each[0].name)
+    for each in ((ANTHROPIC, connect_anthropic), (OPENAI, connect_openai), (GOOGLE, connect_google))
+]
+
+
+@pytest.mark.parametrize(("kit", "connect"), CONNECTED)
+def test_neither_prompt_nor_key_follows_a_redirection(kit: Kit, connect: Any) -> None:
+    with kit.serve() as elsewhere, kit.serve() as server:
+        elsewhere.play(kit.answer)
+        place = elsewhere.url.removesuffix("/v1")
+        server.choose = lambda _: Failure(307, "", {"location": f"{place}{server.paths[-1]}"})
+        model = connect(
+            model=MODELS[kit.name],
+            api_key=kit.key,
+            base_url=server.url,
+            clock=RealClock(),
+            jitter=lambda: 0.0,
+        )
+
+        with pytest.raises(ModelRejected):
+            collect(model, ask(attempts=1))
+
+        assert elsewhere.headers_seen == []

@@ -1,5 +1,7 @@
 """What each source says of the model, and whom a purpose is sent to."""
 
+from dataclasses import replace
+
 import pytest
 from equerry.domain.routing import (
     CONVERSATION_ENVIRONMENT,
@@ -43,6 +45,17 @@ def test_only_the_environment_chooses_the_fixture() -> None:
     assert chosen.choice == FIXTURE
     assert refused.choice == EXTRACTIVE
     assert refused.refused == ("parameter: fixture/script-1, which only the environment may choose",)
+
+
+@pytest.mark.req("A-PROV-06")
+@pytest.mark.parametrize("evaluations", [{}, {FIXTURE: "abc"}])
+def test_where_models_are_evaluated_nothing_chooses_the_fixture(evaluations: dict[ModelChoice, str]) -> None:
+    deployed = replace(TABLE, evaluations=evaluations)
+
+    chosen = deployed.resolve((ENVIRONMENT, said("fixture")))
+
+    assert chosen.choice == EXTRACTIVE
+    assert chosen.refused == ("environment: fixture/script-1, which plays a script, and is for tests",)
 
 
 @pytest.mark.req("A-PROV-09")

@@ -144,7 +144,7 @@ class ModelTable:
         if choice.provider in ONLY_DIRECT.get(name, ()):
             return "which only the environment may choose"
         if choice.provider == FIXTURE.provider:
-            return None
+            return None if self.evaluations is None else "which plays a script, and is for tests"
         if self.is_allowed(choice):
             return None
         return "which is not allowed" if choice not in self.allowed else "which no evaluation has admitted"

@@ -93,6 +93,11 @@ def connect_anthropic(
     """
     # Given explicitly, so that no variable of the environment redirects it or adds content to traces.
     client = anthropic.Anthropic(
-        api_key=api_key, base_url=base_url or BASE_URL, max_retries=0, open_telemetry=False
+        api_key=api_key,
+        base_url=base_url or BASE_URL,
+        max_retries=0,
+        open_telemetry=False,
+        # Prompt and key would follow.
+        http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
     )
     return DrivenModelAdapter(AnthropicWire(client, model=model), clock=clock, jitter=jitter)

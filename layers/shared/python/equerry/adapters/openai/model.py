@@ -85,7 +85,13 @@ def connect_openai(
         base_url: of whoever speaks the protocol, up to and including its version; None for OpenAI's own.
         jitter: uniform in [0, 1).
     """
-    client = openai.OpenAI(api_key=api_key, base_url=base_url or BASE_URL, max_retries=0)
+    client = openai.OpenAI(
+        api_key=api_key,
+        base_url=base_url or BASE_URL,
+        max_retries=0,
+        # Prompt and key would follow.
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+    )
     # No variable of the environment names another account.
     client.organization = client.project = None
     return DrivenModelAdapter(OpenAiWire(client, model=model), clock=clock, jitter=jitter)
