@@ -1,20 +1,24 @@
 """What a turn leaves in the database, column by column."""
 
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from equerry.adapters.postgres.connections import PostgresConnections
+from equerry.adapters.postgres.interactions import PostgresInteractionAdapter
 from equerry.adapters.postgres.runs import PostgresRunAdapter
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.domain.principal import Scope
 from equerry.domain.turn_context import TurnContext
 from equerry.engine.model_choice import ModelChoice
 from equerry.kernel.identifiers import ConversationId, ProjectId
+from equerry.ports.interactions import Interaction
 
 from tests.contract.databases import build_scope, new_organisation
 from tests.contract.steps import build_step
 from tests.contract.test_postgres_walls import build_conversation
 from tests.contract.test_transcripts import build_end, build_turn
+from tests.fakes.clock import NOON
 from tests.fakes.transcripts import let_begin
 
 pytestmark = pytest.mark.postgres
@@ -61,6 +65,33 @@ def test_a_conversation_s_row_says_whose_it_is_where_it_began_and_which_projects
     assert row["context"] == {"route": "/projects/7", "ids": {"projectId": "7"}}
     assert row["title"]
     assert (row["project_ids"], row["project_scope_known"]) == (["apollo"], True)
+
+
+@pytest.mark.req("F-DATA-05")
+def test_an_interaction_s_row_says_who_met_which_feature_how_about_what_and_when(
+    connections: PostgresConnections, ada: Scope
+) -> None:
+    home = converse(connections, ada)
+    done = Interaction(
+        interaction_id=str(uuid4()),
+        conversation_id=home,
+        run_id=None,
+        kind="headline",
+        bucket="applied",
+        about="suggestion-7",
+        details={"n": 1},
+        at=NOON,
+    )
+    PostgresInteractionAdapter(connections).record_interaction(ada, done)
+
+    row = read_row(connections, ada, "assistant_interactions", home)
+
+    assert (row["organisation_id"], row["created_by"], row["created_at"]) == (
+        ada.organisation_id,
+        "ada",
+        NOON,
+    )
+    assert (row["kind"], row["bucket"], row["about"]) == ("headline", "applied", "suggestion-7")
 
 
 @pytest.mark.req("A-DATA-03")

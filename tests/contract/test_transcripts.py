@@ -358,6 +358,7 @@ def test_a_strangers_run_is_not_there(store: Store, ada: Scope) -> None:
     assert store.runs.fetch_run(ada, run.run_id) == run
 
 
+@pytest.mark.req("F-DATA-05")
 def test_an_interaction_is_kept_once_and_only_in_ones_own_conversation(store: Store, ada: Scope) -> None:
     conversation = new_conversation(store, ada)
     interaction = Interaction(
@@ -365,6 +366,8 @@ def test_an_interaction_is_kept_once_and_only_in_ones_own_conversation(store: St
         conversation_id=conversation.conversation_id,
         run_id=None,
         kind="citation_opened",
+        bucket="viewed",
+        about="message-7",
         details={"n": 1},
         at=NOON,
     )

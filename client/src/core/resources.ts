@@ -93,6 +93,9 @@ export interface Corpus {
 /** Something the reader did or met that the service should know of. */
 export interface Interaction {
   kind: string;
+  bucket?: "viewed" | "applied" | "submitted" | "interacted";
   runId?: string;
+  /** The message or the suggestion that it was about. */
+  about?: string;
   data?: Record<string, unknown>;
 }

@@ -172,7 +172,25 @@ def test_interactions_and_artifacts(api: Api) -> None:
         "POST", f"/conversations/{conversation}/interactions", {"kind": "copied", "data": {"n": 1}}
     )
     assert status == 202
+    told = {"kind": "headline", "bucket": "applied", "about": "suggestion-7"}
+    assert api("POST", f"/conversations/{conversation}/interactions", told)[0] == 202
+    kept = [(one.kind, one.bucket, one.about) for one in api.world.store.interactions.values()]
+    assert kept == [("copied", "interacted", None), ("headline", "applied", "suggestion-7")]
     assert api("GET", f"/conversations/{conversation}/artifacts")[:2] == (200, {"artifacts": []})
+
+
+@pytest.mark.parametrize(
+    ("told", "field"), [({"bucket": "liked"}, "bucket"), ({"about": "two words"}, "about")]
+)
+def test_an_interaction_is_of_one_of_four_buckets_and_about_something_that_can_be_named(
+    api: Api, told: dict[str, object], field: str
+) -> None:
+    path = f"/conversations/{opened(api)}/interactions"
+
+    status, problem, _ = api("POST", path, {"kind": "copied"} | told)
+
+    assert (status, problem["code"]) == (400, "invalid_request")
+    assert field in problem["detail"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from equerry.kernel.usage import Usage
 
 RunStatus = Literal["queued", "running", "ended"]
 ConversationState = Literal["active", "archived"]
+InteractionBucket = Literal["viewed", "applied", "submitted", "interacted"]
+"""How somebody met a feature; interacted is anything else, such as what is opened again and again."""
 
 
 @entity

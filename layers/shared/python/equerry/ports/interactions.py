@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from equerry.domain.conversations import InteractionBucket
 from equerry.domain.principal import Scope
 from equerry.kernel.identifiers import ArtifactId, ConversationId, RunId
 from equerry.kernel.kinds import record
@@ -13,12 +14,21 @@ from equerry.kernel.kinds import record
 @record
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """One thing a person or their page did; `details` is small and holds no text of the conversation."""
+    """One thing a person or their page did.
+
+    Attributes:
+        kind: the feature.
+        bucket: how they met it.
+        about: the message or the suggestion that it was about.
+        details: small, and without text of the conversation.
+    """
 
     interaction_id: str
     conversation_id: ConversationId
     run_id: RunId | None
     kind: str
+    bucket: InteractionBucket = "interacted"
+    about: str | None = None
     details: Mapping[str, object]
     at: datetime
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equerry.domain.conversations import Conversation, ConversationPlace, TranscriptMessage
+from equerry.domain.conversations import Conversation, ConversationPlace, InteractionBucket, TranscriptMessage
 from equerry.domain.leases import Lease
 from equerry.domain.limits import TurnLimits
 from equerry.domain.principal import Scope
@@ -167,6 +167,8 @@ class ConversationService:
         kind: str,
         run_id: RunId | None,
         details: Mapping[str, object],
+        bucket: InteractionBucket = "interacted",
+        about: str | None = None,
     ) -> None:
         """Keep what a person or their page did.
 
@@ -187,6 +189,8 @@ class ConversationService:
                 conversation_id=conversation_id,
                 run_id=run_id,
                 kind=kind,
+                bucket=bucket,
+                about=about,
                 details=details,
                 at=self.clock.now(),
             ),

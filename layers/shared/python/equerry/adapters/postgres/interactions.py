@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 _INSERT = """
 INSERT INTO assistant_interactions
-    (interaction_id, conversation_id, organisation_id, created_by, run_id, kind, details, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s::jsonb, %s)
+    (interaction_id, conversation_id, organisation_id, created_by, run_id, kind, bucket, about, details,
+     created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s)
 ON CONFLICT (interaction_id) DO NOTHING
 """
 _INSERT_ARTIFACT = """
@@ -48,6 +49,8 @@ class PostgresInteractionAdapter:
                     scope.user_id,
                     as_uuid(interaction.run_id, name="run") if interaction.run_id else None,
                     interaction.kind,
+                    interaction.bucket,
+                    interaction.about,
                     json.dumps(dict(interaction.details)),
                     interaction.at,
                 ),

@@ -148,6 +148,8 @@ class ConversationRoutes:
             kind=done.kind,
             run_id=None if done.run_id is None else parse_identifier(RunId, done.run_id, name="runId"),
             details=done.data,
+            bucket=done.bucket,
+            about=done.about,
         )
         return HttpAnswer(status=202)
 

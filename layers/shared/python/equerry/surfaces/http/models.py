@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from equerry.channel.events import ExecutionMode, StopReason
-from equerry.domain.conversations import ConversationState, RunStatus
+from equerry.domain.conversations import ConversationState, InteractionBucket, RunStatus
 from equerry.domain.corpora import DocumentStatus
 from equerry.domain.steps import ActionOutcome, StepState
 from equerry.surfaces.http.turn_models import ContextRequest, SurfaceName
@@ -304,7 +304,9 @@ class InteractionRequest(WireModel):
     """Something a person or their page did."""
 
     kind: Annotated[str, Field(min_length=1, max_length=64)]
+    bucket: InteractionBucket = "interacted"
     run_id: str | None = None
+    about: Annotated[str, Field(pattern=r"^[!-~]{1,128}$")] | None = None
     data: Annotated[
         dict[InteractionName, InteractionText | int | float | bool | None], Field(max_length=20)
     ] = Field(default={})
