@@ -10,6 +10,7 @@ import pytest
 from equerry.adapters.anthropic.model import connect_anthropic
 from equerry.adapters.google.model import connect_google
 from equerry.adapters.openai.model import connect_openai
+from equerry.adapters.rounds.allowance import ALWAYS_ALLOWED
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.engine.model import ModelEvent, ToolCallReady
 from equerry.ports.model import ModelGone, ModelRejected, ModelUnavailable, ModelUnusable
@@ -246,6 +247,20 @@ def test_a_model_that_the_provider_does_not_have_is_told_apart_from_a_key_that_i
             collect(model, ask())
 
         assert isinstance(caught.value, ModelGone) is gone
+
+
+@pytest.mark.req("F-GATE-03")
+def test_who_does_not_keep_to_the_allowance_is_cut_off_and_hung_up_on(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play((*say(kit, *["on and on and on " * 60] * 40)[:-3], Stall(30)))
+
+    events = collect(model, ask(max_output_tokens=64, deadline_s=20))
+
+    end = end_of(events)
+    assert (end.stop, end.metered) == ("max_tokens", False)
+    assert ALWAYS_ALLOWED < len(text_of(events)) < 2 * ALWAYS_ALLOWED
+    assert server.hung_up.wait(10)
 
 
 CONNECTED = [

@@ -1,4 +1,7 @@
-"""What providers list that their models cost: one table, with the day each row was read."""
+"""What providers list that their models cost: one table, with the day each row was read.
+
+Rows were compared in two public collections of list prices; a model on which the two differ is left out.
+"""
 
 from datetime import date
 from decimal import Decimal

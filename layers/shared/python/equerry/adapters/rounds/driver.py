@@ -5,6 +5,7 @@ from contextlib import closing
 from itertools import count
 from typing import Any, Protocol
 
+from equerry.adapters.rounds.allowance import bound_words
 from equerry.adapters.rounds.attempt import Attempt, Timeouts
 from equerry.adapters.rounds.failures import AttemptFailed
 from equerry.adapters.rounds.retrying import RetryPolicy
@@ -84,7 +85,7 @@ class DrivenModelAdapter:
             try:
                 attempt.check()
                 with closing(self._wire.play(body, attempt)) as events:
-                    for event in events:
+                    for event in bound_words(events, request.max_output_tokens):
                         begun = begun or not isinstance(event, StillWorking)
                         yield event
                 return
