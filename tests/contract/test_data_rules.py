@@ -15,21 +15,34 @@ ERASABLE = {"by_creator": "created_by", "with_conversation": "conversation_id", 
 def columns(database: Database) -> dict[str, set[str]]:
     """Every table's columns, as the catalogue has them."""
     with psycopg.connect(database.superuser_url) as session:
-        rows = session.execute(
-            "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
-            " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
-            " AND a.attnum > 0 AND NOT a.attisdropped AND c.relname !~ %s",
-            (f"^({BOOKKEEPING})",),
-        ).fetchall()
+        return read_columns(session)
+
+
+def read_columns(session: psycopg.Connection) -> dict[str, set[str]]:
+    rows = session.execute(
+        "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+        " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
+        " AND a.attnum > 0 AND NOT a.attisdropped AND c.relname !~ %s",
+        (f"^({BOOKKEEPING})",),
+    ).fetchall()
     found: dict[str, set[str]] = {}
     for table, column in rows:
         found.setdefault(table, set()).add(column)
     return found
 
 
-@pytest.mark.req("F-DATA-10")
+@pytest.mark.req("F-DATA-10", "R-47")
 def test_every_table_has_a_rule_and_every_rule_a_table(columns: dict[str, set[str]]) -> None:
     assert columns.keys() == {rule.name for rule in list_rules("postgres")}
+
+
+def test_a_new_table_without_a_rule_is_found_out(database: Database) -> None:
+    with psycopg.connect(database.superuser_url) as session:
+        session.execute("CREATE TABLE assistant_notes (organisation_id text, created_by text)")
+        found = read_columns(session)
+        session.rollback()
+
+    assert found.keys() - {rule.name for rule in list_rules("postgres")} == {"assistant_notes"}
 
 
 @pytest.mark.parametrize("rule", list_rules("postgres"), ids=lambda rule: rule.name)

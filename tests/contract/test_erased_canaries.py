@@ -338,7 +338,7 @@ def words_of(stores: Stores, *runs: Run) -> list[str]:
     return stores.search(PERSON, f"{CANARY} alone", *names)
 
 
-@pytest.mark.req("A-ERASE-05", "A-ERASE-06", "A-ERASE-07", "A-ERASE-08", "A-ERASE-09")
+@pytest.mark.req("A-ERASE-05", "A-ERASE-06", "A-ERASE-07", "A-ERASE-08", "A-ERASE-09", "R-46")
 def test_a_search_of_all_stores_finds_nothing_of_an_erased_person(stores: Stores) -> None:
     runs = populate(stores)
     before = {text.partition(":")[0] for text in stores.search(PERSON)}

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from equerry.domain.retention import RetentionWindows, Shortening
+from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import OrganisationId
 from equerry.services.disposals import DisposalService
 from equerry.services.retention import BATCH, CONVERSATIONS_BATCH, RetentionService, SweepReport
@@ -23,6 +24,7 @@ class Backlog:
         self._left = {"conversations": 0, "passages": 0, "documents": 0, "audit_rows": 0} | rows
         self._shortenings = shortenings
         self.asked: list[tuple[str, datetime, int, str | None]] = []
+        self.refused = ""
         self.metrics = MemoryMetricAdapter()
         self.remains = MemoryRemainsAdapter()
         self.counters = MemoryCounterAdapter()
@@ -51,6 +53,8 @@ class Backlog:
         return self._take("audit_rows", older_than, limit, organisation_id)
 
     def _take(self, what: str, before: datetime, limit: int, organisation_id: str | None) -> int:
+        if what == self.refused:
+            raise Unavailable(f"{what} cannot be removed")
         self.asked.append((what, before, limit, organisation_id))
         self._clock.advance(1)
         taken = min(limit, self._left[what])
@@ -104,6 +108,18 @@ def test_a_sweep_that_runs_out_of_time_says_so_and_leaves_the_rest() -> None:
     report, _ = sweep(conversations=10 * CONVERSATIONS_BATCH, passages=5, time_s=3)
 
     assert report == SweepReport(conversations=3 * CONVERSATIONS_BATCH, remains=NOTHING, finished=False)
+
+
+def test_a_kind_that_cannot_be_removed_keeps_no_other_from_going() -> None:
+    clock = FixedClock()
+    backlog = Backlog(clock, conversations=5, audit_rows=7, passages=3)
+    backlog.refused = "conversations"
+
+    with pytest.raises(Unavailable):
+        build_service(clock, backlog).sweep()
+
+    assert [what for what, *_ in backlog.asked] == ["audit_rows", "passages", "documents"]
+    assert backlog.metrics.list_amounts("RetentionPurged") == [10]
 
 
 def test_a_second_sweep_finds_nothing() -> None:

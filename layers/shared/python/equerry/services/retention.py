@@ -1,6 +1,7 @@
 """The sweep: what is past its time goes, in bounded batches."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -8,6 +9,7 @@ from itertools import chain
 
 from equerry.domain.retention import RetentionWindows, Shortening
 from equerry.kernel.clock import Clock
+from equerry.kernel.errors import EquerryError
 from equerry.kernel.identifiers import OrganisationId
 from equerry.kernel.kinds import result
 from equerry.ports.metrics import MetricPort
@@ -71,21 +73,33 @@ class RetentionService:
     time_s: float
 
     def sweep(self, organisation_id: OrganisationId | None = None) -> SweepReport:
-        """Remove what is past its time; of one organisation alone, if it is named."""
+        """Remove what is past its time; of one organisation alone, if it is named.
+
+        Raises:
+            EquerryError: a kind could not be removed; all others were, as far as time went.
+        """
         deadline_s = self.clock.monotonic_s() + self.time_s
-        removed: dict[str, int] = {}
+        removed: Counter[str] = Counter()
+        failures: list[EquerryError] = []
         finished = True
         for name, delete_batch, size in self._list_steps(organisation_id):
-            batches, ended = self._drain(delete_batch, size, deadline_s)
-            removed[name] = removed.get(name, 0) + batches
+            try:
+                batches, ended = self._drain(delete_batch, size, deadline_s)
+            except EquerryError as failure:
+                logger.exception("sweep_step_failed", extra={"step": name})
+                failures.append(failure)
+                continue
+            removed[name] += batches
             finished = finished and ended
         if organisation_id is None and finished:
             removed["counters"] = self.counters.delete_counters(now=self.clock.now())
         left_s = deadline_s - self.clock.monotonic_s()
         remains, disposed = self.disposals.drain(time_s=left_s)
-        report = SweepReport(**removed, remains=remains, finished=finished and disposed)
+        report = SweepReport(**removed, remains=remains, finished=finished and disposed and not failures)
         self.metrics.record({"RetentionPurged": report.removed})
         logger.info("retention_swept", extra=asdict(report))
+        if failures:
+            raise failures[0]
         return report
 
     def _list_steps(self, organisation_id: OrganisationId | None) -> Iterator[_Step]:
