@@ -29,13 +29,21 @@ from equerry.runtime.clock import SystemClock
 from equerry.runtime.completion import CompletionApp
 from equerry.runtime.completion_parts import CompletionParts
 from equerry.services.completion import ChosenModel, CompletionService
+from google import genai
+from google.genai import types
 
 from local.places import ROOT
 from tests.completions import SCHEMA, Context, payload
 from tests.contract.models.subjects import KITS, PATIENT, Kit, create_bedrock_client
 from tests.fakes.switches import MemorySwitchAdapter
-from tests.strict import anthropic_events, bedrock_events, bedrock_server, openai_events
-from tests.strict.anthropic_server import KEY
+from tests.strict import (
+    anthropic_events,
+    bedrock_events,
+    bedrock_server,
+    google_events,
+    google_server,
+    openai_events,
+)
 from tests.strict.lambda_server import LambdaServer, serve_lambda
 from tests.strict.replies import Stream
 from tests.strict.secrets_server import serve_secrets
@@ -43,12 +51,12 @@ from tests.strict.secrets_server import serve_secrets
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-ROUNDS = 25
-COLD_ROUNDS = 5
+ROUNDS = 60
+COLD_ROUNDS = 3
 PIECES = 200
 FRAMES = 5000
 PIECE_S = 0.01
-NAMES = ("anthropic", "openai", "bedrock")
+NAMES = ("anthropic", "openai", "bedrock", "google")
 MOST_RATIO = 1.3
 ARN = "arn:aws:secretsmanager:eu-central-1:111111111111:secret:bench-AbCdEf"
 LAYER, FUNCTIONS = ROOT / "layers/shared/python", ROOT / "functions"
@@ -270,13 +278,37 @@ def read_bedrock(url: str, key: str) -> Iterator[str]:
                 yield call["input"]
 
 
+def read_google(url: str, key: str) -> Iterator[str]:
+    """The SDK's own stream of responses."""
+    client = _open(("google", url), lambda: connect_google(url, key))
+    config = types.GenerateContentConfig(
+        response_mime_type="application/json", response_json_schema=SCHEMA, max_output_tokens=8000
+    )
+    stream = client.models.generate_content_stream(model=google_server.MODEL, contents="Hello", config=config)
+    for response in stream:
+        if response.text:
+            yield response.text
+
+
+def connect_google(url: str, key: str) -> genai.Client:
+    """Return the vendor's client of the strict server."""
+    options = types.HttpOptions(base_url=url, api_version="v1beta")
+    return genai.Client(api_key=key, http_options=options)
+
+
 _CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
     "anthropic": read_anthropic,
     "openai": read_openai,
     "bedrock": read_bedrock,
+    "google": read_google,
 }
-_MODELS = {"anthropic": "claude-test-1", "openai": "gpt-test-1", "bedrock": bedrock_server.MODEL}
-_KEYS = {"anthropic": KEY, "openai": next(kit.key for kit in KITS if kit.name == "openai"), "bedrock": "-"}
+_MODELS = {
+    "anthropic": "claude-test-1",
+    "openai": "gpt-test-1",
+    "bedrock": bedrock_server.MODEL,
+    "google": google_server.MODEL,
+}
+_KEYS = {kit.name: kit.key for kit in KITS}
 _opened: dict[tuple[str, str], Any] = {}
 
 
@@ -306,6 +338,7 @@ def _serve(name: str, pipe: "Connection[Any, Any]") -> None:
         ),
         "openai": lambda: openai_events.response(openai_events.tool(*_PARTS, name="emit")),
         "bedrock": lambda: bedrock_events.message(bedrock_events.tool(*_PARTS, name="emit"), stop="tool_use"),
+        "google": lambda: google_events.answer(google_events.text(*_PARTS)),
     }
     (kit,) = (kit for kit in KITS if kit.name == name)
     answer = Stream(answers[name]())

@@ -20,9 +20,18 @@ import anthropic
 import openai
 from equerry.engine.model import ModelRequest, Prompt, TextDelta
 from equerry.engine.thread import Thread
+from google import genai
+from google.genai import types
 
 from tests.contract.models.subjects import KITS, PATIENT, Kit, create_bedrock_client
-from tests.strict import anthropic_events, bedrock_events, bedrock_server, openai_events
+from tests.strict import (
+    anthropic_events,
+    bedrock_events,
+    bedrock_server,
+    google_events,
+    google_server,
+    openai_events,
+)
 from tests.strict.replies import Stream
 
 if TYPE_CHECKING:
@@ -99,10 +108,27 @@ def read_bedrock(url: str, key: str) -> Iterator[str]:
                 yield delta["delta"]["text"]
 
 
+def read_google(url: str, key: str) -> Iterator[str]:
+    """The SDK's own stream of responses."""
+    client = _open(("google", url), lambda: connect_google(url, key))
+    config = types.GenerateContentConfig(max_output_tokens=64)
+    stream = client.models.generate_content_stream(model=google_server.MODEL, contents="Hello", config=config)
+    for response in stream:
+        if response.text:
+            yield response.text
+
+
+def connect_google(url: str, key: str) -> genai.Client:
+    """Return the vendor's client of the strict server."""
+    options = types.HttpOptions(base_url=url, api_version="v1beta")
+    return genai.Client(api_key=key, http_options=options)
+
+
 _CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
     "anthropic": read_anthropic,
     "openai": read_openai,
     "bedrock": read_bedrock,
+    "google": read_google,
 }
 _opened: dict[tuple[str, str], Any] = {}
 
@@ -132,6 +158,7 @@ def _serve(name: str, events: int, pipe: "Connection[Any, Any]") -> None:
         "anthropic": lambda: anthropic_events.message(anthropic_events.text(*words)),
         "openai": lambda: openai_events.response(openai_events.text(*words)),
         "bedrock": lambda: bedrock_events.message(bedrock_events.text(*words)),
+        "google": lambda: google_events.answer(google_events.text(*words)),
     }
     (kit,) = (kit for kit in KITS if kit.name == name)
     answer = Stream(answers[name]())

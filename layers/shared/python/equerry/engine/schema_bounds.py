@@ -21,6 +21,8 @@ DEEPEST = 64
 """Levels of JSON, of which a level of the schema takes two."""
 MOST_SCHEMAS = 5_000
 MOST_LITERALS = 5_000
+MOST_STEPS = 1_000_000
+"""Keywords that one answer may be held against, a listed value counting as one."""
 _ABROAD = frozenset({"$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor"})
 
 

@@ -14,8 +14,6 @@ from equerry.engine.schema_bounds import SchemaRefused
 from equerry.engine.schema_dialect import is_legal
 from equerry.engine.schema_walk import Json, list_schemas, write_pointer
 
-MOST_STEPS = 1_000_000
-"""Keywords that one answer may be held against, a listed value counting as one."""
 LONGEST_PATTERN = 1_024
 _LARGEST_PATTERN_BYTES = 1 << 20
 
@@ -30,12 +28,13 @@ class _OutOfSteps(Exception):
 class Check:
     """One schema, ready to run."""
 
-    def __init__(self, validator: Any) -> None:
+    def __init__(self, validator: Any, most_steps: int) -> None:
         self._validator = validator
+        self._most_steps = most_steps
 
     def find_problem(self, answer: object) -> str | None:
         """See AnswerSchema."""
-        _steps_left.set([MOST_STEPS])
+        _steps_left.set([self._most_steps])
         try:
             error = next(self._validator.iter_errors(answer), None)
         except _OutOfSteps:
@@ -57,8 +56,8 @@ class Check:
             raise SchemaRefused("patternProperties and unevaluatedProperties are not supported together")
 
 
-def build_check(document: Json) -> Check:
-    """Build the check of a schema without references out of itself.
+def build_check(document: Json, *, most_steps: int) -> Check:
+    """Build the check of a schema without references out of itself; see `MOST_STEPS`.
 
     Raises:
         SchemaRefused: it is no JSON Schema 2020-12.
@@ -66,7 +65,7 @@ def build_check(document: Json) -> Check:
     if not is_legal(document):
         _require_legal(document)
     # A registry of its own, and empty: the default one would fetch what a schema refers to from the network.
-    return Check(_build_class()(document, registry=Registry()))
+    return Check(_build_class()(document, registry=Registry()), most_steps)
 
 
 def _require_legal(document: Json) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from equerry.engine.schema_bounds import (
+    MOST_STEPS,
     SchemaRefused,
     require_bounds,
     require_own,
@@ -62,8 +63,8 @@ class AnswerSchema:
         return self._document.get("type") == "object"
 
 
-def parse_schema(document: object) -> AnswerSchema:
-    """Take a schema, and make its check once.
+def parse_schema(document: object, *, most_steps: int = MOST_STEPS) -> AnswerSchema:
+    """Take a schema, and make its check once; `most_steps` bounds what one answer may cost.
 
     Raises:
         SchemaRefused: it is no JSON Schema 2020-12, refers out of itself, runs in a circle, is too large or
@@ -75,7 +76,7 @@ def parse_schema(document: object) -> AnswerSchema:
     # Here and not above: the entry points that take no schema need not pay for it at every cold start.
     from equerry.engine.schema_checks import build_check
 
-    check = build_check(_strip(document))
+    check = build_check(_strip(document), most_steps=most_steps)
     require_bounds(document)
     require_own(document)
     require_progress(document)

@@ -143,10 +143,10 @@ class CompletionService:
         asked = self._ask(request, chosen, deadline_at_s - began_s, may_restart=not streamed)
         with closing(self._listen(chosen.model, asked, deadline_at_s)) as events:
             for event in events:
-                if isinstance(event, _PASSED_ON):
-                    yield event
-                else:
+                if not isinstance(event, _PASSED_ON):
                     reply.take(event)
+                elif streamed:
+                    yield event
         duration_ms = round((self.clock.monotonic_s() - began_s) * 1000)
         output = reply.read()
         check_answer(validator, output)

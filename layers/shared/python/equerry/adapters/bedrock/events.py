@@ -80,13 +80,13 @@ class ConverseReader:
 
     def _grow_block(self, data: Json) -> Iterator[ModelEvent]:
         delta, block = pick(data, "delta", dict), self._block(data)
-        if words := find(delta, "text", str):
-            self._said = self._said or bool(words.strip())
-            yield TextDelta(words)
-        elif call := find(delta, "toolUse", dict):
+        if call := find(delta, "toolUse", dict):
             piece = pick(call, "input", str)
             block["input"] = block.get("input", "") + piece
             yield ArgumentsDelta(piece) if self._forced and piece else StillWorking()
+        elif words := find(delta, "text", str):
+            self._said = self._said or bool(words.strip())
+            yield TextDelta(words)
         elif thought := find(delta, "reasoningContent", dict):
             yield from self._think(thought, block)
 
