@@ -13,7 +13,6 @@ from equerry.engine.model import ModelChoice, Restarted, RoundEnd, ToolCallReady
 from equerry.ports.model import InputUnsupported, ModelRejected, ModelUnavailable
 from equerry.runtime.completion import CompletionApp, build_completion_app
 from equerry.runtime.completion_parts import CompletionParts, build_parts
-from equerry.runtime.parameters import open_parameters
 from equerry.services.completion import CompletionService
 from equerry.surfaces.completion import StructuredCompletionRequestError
 
@@ -31,7 +30,6 @@ from tests.completions import (
     image,
     payload,
 )
-from tests.contract.aws_backends import start_aws
 from tests.contract.models.clock import ScriptedClock
 from tests.scripted_ssm import ScriptedSsm
 
@@ -295,23 +293,6 @@ def test_the_extractive_responder_cannot_complete_and_says_what_to_configure() -
         completion(payload(), Context())
 
 
-@pytest.mark.req("F-INC-01")
-@pytest.mark.parametrize(("off", "ends"), [("fixture", "503 disabled"), ("anthropic", "502")])
-def test_a_model_that_an_operator_turned_off_completes_nothing(off: str, ends: str) -> None:
-    environment = {
-        "EQUERRY_STAGE": "test",
-        "MODEL_PROVIDER": "fixture",
-        "ASSISTANT_OFF_SSM_PREFIX": "/equerry/test/off",
-    }
-    open_parameters.cache_clear()
-    with start_aws("moto") as clients:
-        clients.ssm.put_parameter(Name="/equerry/test/off/model", Value=off, Type="String")
-        completion = build_completion_app(environment)
-        open_parameters.cache_clear()
-        with pytest.raises(StructuredCompletionRequestError, match=ends):
-            completion(payload(), Context())
-
-
 def switched(clock: ScriptedClock, ssm: ScriptedSsm, environ: Mapping[str, str]) -> CompletionApp:
     named = {
         "EQUERRY_STAGE": "test",
@@ -320,6 +301,16 @@ def switched(clock: ScriptedClock, ssm: ScriptedSsm, environ: Mapping[str, str])
     }
     reader = ParameterReader(ssm, clock)  # type: ignore[arg-type]  # a stand-in
     return CompletionApp(build_parts({**named, **environ}, clock, reader, warm=False))
+
+
+@pytest.mark.req("F-INC-01")
+@pytest.mark.parametrize(("off", "ends"), [("fixture", "503 disabled"), ("anthropic", "502")])
+def test_a_model_that_an_operator_turned_off_completes_nothing(off: str, ends: str) -> None:
+    held = ScriptedSsm(**{"/equerry/test/off/model": off})
+    completion = switched(ScriptedClock(), held, {"ASSISTANT_OFF_SSM_PREFIX": "/equerry/test/off"})
+
+    with pytest.raises(StructuredCompletionRequestError, match=ends):
+        completion(payload(), Context())
 
 
 def is_on(app: CompletionApp) -> bool:
