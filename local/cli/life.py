@@ -46,7 +46,10 @@ class Keeper:
             )
             said = json.loads(answer["Payload"].read())
         except (ClientError, BotoCoreError) as failure:
-            raise LocalError(f"the retention function cannot be called: {failure}", _CREDENTIALS) from failure
+            # It runs one at a time, and the sweep may take all of its minutes.
+            is_busy = "TooManyRequestsException" in str(failure)
+            hint = "it is at work; try again in a quarter of an hour" if is_busy else _CREDENTIALS
+            raise LocalError(f"the retention function cannot be called: {failure}", hint) from failure
         if answer.get("FunctionError"):
             reason = said.get("errorMessage", "it does not say why") if isinstance(said, dict) else said
             raise NotDone(str(reason), "its log says more; what was begun goes on with the next run")

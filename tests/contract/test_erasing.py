@@ -28,7 +28,7 @@ from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
 from equerry.domain.retention import parse_erasure
-from equerry.kernel.errors import NotFound
+from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.identifiers import ConversationId, MessageId, OrganisationId, RunId
 from equerry.kernel.usage import Usage
 from psycopg.errors import InsufficientPrivilege
@@ -305,6 +305,27 @@ def test_an_organisation_s_rows_go_in_batches_and_nobody_else_s(store: Store) ->
         for kind, thing in (("run", run.run_id), ("conversation", run.conversation_id))
     } == store.list_noted()
     assert store.count("assistant_deletions", "kind = 'organisation' AND completed_at IS NOT NULL") == 1
+
+
+def test_a_purge_that_meets_a_publication_stops_there_and_goes_on_with_it(store: Store) -> None:
+    acme, offboarding = OrganisationId("acme"), store.offboarding
+    document = publish(store.library, ADMIN, "a.md", "text")
+
+    def purge() -> None:
+        while offboarding.delete_rows(acme, limit=9):
+            pass
+
+    with psycopg.connect(store.database.superuser_url) as publishing, ThreadPoolExecutor(1) as threads:
+        publishing.execute(ANOTHER_PASSAGE, (document,))
+        purging = threads.submit(purge)
+        wait_for_waiting(store.database, 1)
+        publishing.commit()
+        with pytest.raises(Unavailable):
+            purging.result(timeout=60)
+
+    assert store.count("assistant_documents") == 1
+    purge()
+    assert store.count("assistant_passages") == store.count("assistant_documents") == 0
 
 
 def test_an_export_has_an_organisation_s_words_and_no_other_s(store: Store) -> None:

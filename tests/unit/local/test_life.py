@@ -22,6 +22,25 @@ ISSUER = "http://127.0.0.1:3308"
 HERE = Path("export.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [("TooManyRequestsException", "it is at work"), ("AccessDeniedException", "check the credentials")],
+)
+def test_a_function_that_cannot_be_called_is_told_with_what_to_do(code: str, hint: str) -> None:
+    functions = boto3.client("lambda")
+    calls = Stubber(functions)
+    calls.add_client_error("invoke", code)
+    calls.activate()
+    keeper = Keeper(
+        functions=functions, objects=boto3.client("s3"), function_name="retention", bucket="uploads"
+    )
+
+    with pytest.raises(LocalError) as refused:
+        keeper.send({"kind": "sweep"})
+
+    assert hint in refused.value.remedy
+
+
 @pytest.mark.req("A-CLI-01", "A-CLI-02", "A-CLI-03")
 @pytest.mark.parametrize(
     ("options", "event"),

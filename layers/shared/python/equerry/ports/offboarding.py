@@ -59,6 +59,9 @@ class OffboardingPort(Protocol):
         """Remove one batch of an organisation's rows, dependants first; empty when none is left.
 
         In the same transaction their remains in other stores are noted for DisposalPort.
+
+        Raises:
+            Unavailable: somebody has just written what hangs on them; the next call begins with that.
         """
         ...
 

@@ -11,6 +11,7 @@ from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.removals import delete_noted, remove_conversations
 from equerry.domain.data_rules import list_rules
 from equerry.domain.retention import OffboardingClock
+from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import OrganisationId
 
 if TYPE_CHECKING:
@@ -116,10 +117,15 @@ class PostgresOffboardingAdapter:
 
     def delete_rows(self, organisation_id: OrganisationId, *, limit: int) -> Mapping[str, int]:
         """See OffboardingPort."""
+        from psycopg.errors import ForeignKeyViolation
+
         for table in TABLES:
-            with self.connections.across_tenants() as rows:
-                if removed := _delete_batch(rows, table, organisation_id, limit):
-                    return {table: removed}
+            try:
+                with self.connections.across_tenants() as rows:
+                    if removed := _delete_batch(rows, table, organisation_id, limit):
+                        return {table: removed}
+            except ForeignKeyViolation as violated:
+                raise Unavailable(f"somebody still writes what hangs on {table}") from violated
         return {}
 
     def complete_purge(
