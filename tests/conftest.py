@@ -39,6 +39,17 @@ for name in REAL_CREDENTIALS:
     os.environ.pop(name, None)
 
 
+STACK_TIMEOUT_S = 900
+"""Whichever test comes first has the stack started and deployed in its own time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests of the stack the time that a busy machine needs to make it."""
+    for item in items:
+        if "deployed" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(STACK_TIMEOUT_S))
+
+
 class NetworkClosed(RuntimeError):
     """A test tried to leave this machine."""
 

@@ -56,6 +56,7 @@ def site(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def page(browser: Browser, site: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh browser profile at the page; what the page logged as an error fails the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

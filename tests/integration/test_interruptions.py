@@ -26,7 +26,6 @@ def _slow(indexed: Deployed) -> Iterator[None]:
         yield
 
 
-@pytest.mark.timeout(400)
 def test_a_worker_killed_in_mid_answer_still_ends_the_turn_once(indexed: Deployed, ada: Api) -> None:
     with indexed.socket(ada) as socket:
         conversation, run_id = start(ada, LONG_QUESTION)
@@ -60,7 +59,6 @@ def test_a_cancelled_run_ends_as_cancelled(indexed: Deployed, ada: Api) -> None:
     assert ada.get(f"/conversations/{conversation}")["activeRunId"] is None
 
 
-@pytest.mark.timeout(400)
 def test_stop_in_one_tab_and_send_in_another_works_at_once(indexed: Deployed, ada: Api) -> None:
     with indexed.socket(ada) as socket, indexed.api("ada") as other_tab:
         conversation, run_id = start(ada, LONG_QUESTION)
@@ -82,7 +80,6 @@ def test_a_second_message_during_a_turn_is_refused(ada: Api) -> None:
     stop(ada, run_id)
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.req("A-LEASE-01")
 def test_of_questions_from_several_tabs_at_once_one_is_accepted(indexed: Deployed, ada: Api) -> None:
     conversation = ada.post("/conversations", {})["conversationId"]

@@ -89,7 +89,6 @@ def _make_things(api: Api) -> Parameters:
 
 
 @pytest.mark.req("A-SPEC-01", "A-SPEC-04")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("caller", list(CALLERS))
 def test_no_answer_is_undocumented(
     deployed: Deployed, gateway: Gateway, contract: Any, known: Mapping[str, Parameters], caller: str

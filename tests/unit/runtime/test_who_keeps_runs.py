@@ -14,7 +14,6 @@ ASKED = {
     "StoppingService",
     "SubscriptionService",
     "AdmissionService",
-    "TurnService",
 }
 KEEPING = {
     "AnswerService",
