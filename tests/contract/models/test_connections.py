@@ -1,13 +1,24 @@
 """A round leaves its connection to the next: opening one takes longer than many an answer's first word."""
 
+import gc
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
+from equerry.adapters.anthropic.model import connect_anthropic
+from equerry.adapters.google.model import connect_google
+from equerry.adapters.openai.model import connect_openai
 from equerry.adapters.rounds.attempt import Timeouts
 from equerry.engine.model import RoundEnd
+from equerry.kernel.errors import EquerryError
+from equerry.runtime.clock import SystemClock
 
 from tests.contract.models.requests import ask, collect, text_of
 from tests.contract.models.subjects import KITS, Kit
+from tests.strict import google_server
+from tests.strict.anthropic_server import KEY
 from tests.strict.replies import Drop, Failure, Stall
 from tests.strict.server import StrictServer
 
@@ -68,3 +79,25 @@ def test_a_round_that_is_left_halfway_takes_its_connection_along(kit: Kit, serve
 
         assert server.hung_up.wait(30)
         assert text_of(collect(model, ask())) == WORDS
+
+
+@pytest.mark.parametrize("connect", [connect_anthropic, connect_google, connect_openai])
+def test_a_model_that_nobody_uses_any_more_leaves_no_connection_open(connect: Any) -> None:
+    kit = next(kit for kit in KITS if kit.name in connect.__name__)
+    with kit.serve() as server, warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        server.keeps_alive = True
+        server.play(kit.answer)
+        key = google_server.KEY if kit.name == "google" else KEY
+        models = [
+            connect(model="m", api_key=key, base_url=server.url, clock=SystemClock(), jitter=lambda: 0.0)
+        ]
+        models.append(models)  # a cycle, whose parts end in any order
+        with suppress(EquerryError):
+            collect(models[0], ask(attempts=1))
+
+        del models
+        gc.collect()
+
+    assert server.connections == 1
+    assert [str(warning.message) for warning in left if warning.category is ResourceWarning] == []

@@ -14,6 +14,7 @@ from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.http import (
     TRANSPORT_ERRORS,
     hang_up,
+    keep_for,
     limit,
     read_transport_error,
     read_wrapped_error,
@@ -91,13 +92,15 @@ def connect_anthropic(
         base_url: None for the provider's own address.
         jitter: uniform in [0, 1).
     """
+    # Prompt and key would follow.
+    http_client = anthropic.DefaultHttpxClient(follow_redirects=False)
     # Given explicitly, so that no variable of the environment redirects it or adds content to traces.
     client = anthropic.Anthropic(
         api_key=api_key,
         base_url=base_url or BASE_URL,
         max_retries=0,
         open_telemetry=False,
-        # Prompt and key would follow.
-        http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+        http_client=http_client,
     )
-    return DrivenModelAdapter(AnthropicWire(client, model=model), clock=clock, jitter=jitter)
+    wire = AnthropicWire(client, model=model)
+    return keep_for(DrivenModelAdapter(wire, clock=clock, jitter=jitter), http_client)

@@ -15,7 +15,7 @@ from equerry.adapters.google.request import PROVIDER, Json, encode_request, find
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.failures import AttemptFailed
-from equerry.adapters.rounds.http import TRANSPORT_ERRORS, hang_up, limit, read_transport_error
+from equerry.adapters.rounds.http import TRANSPORT_ERRORS, hang_up, keep_for, limit, read_transport_error
 from equerry.adapters.rounds.reading import parse_event
 from equerry.engine.model import ModelChoice, ModelRequest, ModelStream
 from equerry.kernel.clock import Clock
@@ -88,4 +88,5 @@ def connect_google(
         jitter: uniform in [0, 1).
     """
     client = httpx2.Client(base_url=base_url or BASE_URL, headers={"x-goog-api-key": api_key})
-    return DrivenModelAdapter(GoogleWire(client, model=model), clock=clock, jitter=jitter)
+    wire = GoogleWire(client, model=model)
+    return keep_for(DrivenModelAdapter(wire, clock=clock, jitter=jitter), client)

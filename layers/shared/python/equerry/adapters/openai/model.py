@@ -15,6 +15,7 @@ from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.adapters.rounds.http import (
     TRANSPORT_ERRORS,
     hang_up,
+    keep_for,
     limit,
     read_transport_error,
     read_wrapped_error,
@@ -85,13 +86,15 @@ def connect_openai(
         base_url: of whoever speaks the protocol, up to and including its version; None for OpenAI's own.
         jitter: uniform in [0, 1).
     """
+    # Prompt and key would follow.
+    http_client = openai.DefaultHttpxClient(follow_redirects=False)
     client = openai.OpenAI(
         api_key=api_key,
         base_url=base_url or BASE_URL,
         max_retries=0,
-        # Prompt and key would follow.
-        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        http_client=http_client,
     )
     # No variable of the environment names another account.
     client.organization = client.project = None
-    return DrivenModelAdapter(OpenAiWire(client, model=model), clock=clock, jitter=jitter)
+    wire = OpenAiWire(client, model=model)
+    return keep_for(DrivenModelAdapter(wire, clock=clock, jitter=jitter), http_client)

@@ -2,13 +2,23 @@
 
 import socket
 from contextlib import suppress
+from typing import TypeVar
+from weakref import finalize
 
 import httpx2
 
 from equerry.adapters.rounds.attempt import Attempt
 from equerry.adapters.rounds.failures import AttemptFailed, lost_connection
 
+_Model = TypeVar("_Model")
 TRANSPORT_ERRORS = (httpx2.RequestError, httpx2.StreamError)
+
+
+def keep_for(model: _Model, client: httpx2.Client) -> _Model:
+    """Return the model; what its client keeps open from round to round is closed once it is gone."""
+    # A process that ends takes them along by itself.
+    finalize(model, client.close).atexit = False
+    return model
 
 
 def limit(attempt: Attempt) -> httpx2.Timeout:
