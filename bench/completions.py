@@ -79,6 +79,7 @@ def main() -> None:
             f"{wall:>13.1f}{our_wall:>8.1f}{our_wall / wall:>7.2f}"
         )
     print(f"\ncold, from the start of the process, median of {COLD_ROUNDS}; milliseconds")
+    print(f"a bare interpreter has {measure_bare():.0f} ms of the processor")
     print(f"{'provider':<12}{'':<10}{'start cpu':>10}{'start':>8}{'result':>9}")
     for name in NAMES:
         for compiled in (True, False):
@@ -121,6 +122,13 @@ def measure_cold(name: str, *, compiled: bool) -> tuple[float, ...]:
             with serve_lambda() as server:
                 taken.append(_start_cold(server, name, url, aws, compiled=compiled))
     return tuple(statistics.median(times) * 1000 for times in zip(*taken, strict=True))
+
+
+def measure_bare() -> float:
+    """Return the processor time of a process that does nothing, in milliseconds."""
+    told = "import time; print(time.process_time())"
+    taken = [float(subprocess.check_output([sys.executable, "-I", "-c", told])) for _ in range(COLD_ROUNDS)]
+    return statistics.median(taken) * 1000
 
 
 def measure_frames() -> tuple[float, float]:
