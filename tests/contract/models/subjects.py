@@ -47,7 +47,8 @@ from tests.strict.server import StrictServer
 Act = Literal["search", "answer", "unavailable", "rejected", "break off"]
 """What the provider does next. The extractive responder decides by itself and never fails."""
 Items = tuple[Item, ...]
-PATIENT = Timeouts(connect=1, idle=2, first_event=2)
+PATIENT = Timeouts(connect=10, idle=30, first_event=30)
+"""Nobody who lives takes so long, however busy the machine is."""
 BRISK = RetryPolicy(attempts=2, first_wait_s=0.01, least_useful_s=0.1)
 
 
@@ -364,7 +365,7 @@ def build_subject(kit: Kit) -> Callable[[], AbstractContextManager[Subject]]:
                 for act in acts:
                     server.play(*replies[act])
 
-            yield Subject(model, play, lambda: server.hung_up.wait(2))
+            yield Subject(model, play, lambda: server.hung_up.wait(PATIENT.idle))
 
     return subject
 
