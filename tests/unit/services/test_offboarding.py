@@ -62,7 +62,7 @@ class World:
         return not any(self.store.rows[name].values()) and ("organisation", name) not in self.remains.held
 
 
-@pytest.mark.req("A-OFFB-01", "A-OFFB-03", "A-RETN-05")
+@pytest.mark.req("A-OFFB-01", "A-OFFB-03", "A-RETN-05", "A-MET-15")
 def test_a_disabled_organisation_goes_when_its_first_sighting_is_old_enough() -> None:
     world = World(acme=["disabled"], rival=["active"])
     service = world.service()
@@ -77,6 +77,7 @@ def test_a_disabled_organisation_goes_when_its_first_sighting_is_old_enough() ->
     assert (first.waiting, first.active) == (1, 1)
     assert (almost.waiting, almost.purged) == (1, 0)
     assert late.purged == 1
+    assert world.metrics.list_amounts("OrgOffboardPurge") == [1]
     assert world.is_gone("acme")
     assert world.is_whole("rival")
 
@@ -175,6 +176,7 @@ def test_an_export_that_nobody_takes_stops_the_purge() -> None:
     assert world.is_whole("acme")
 
 
+@pytest.mark.req("A-MET-15")
 def test_a_purge_that_died_between_stores_is_finished_by_the_next_run() -> None:
     world = World(acme=["disabled"], rival=["active"])
     world.remains.failures = 1
@@ -187,6 +189,7 @@ def test_a_purge_that_died_between_stores_is_finished_by_the_next_run() -> None:
     report = service.sweep()  # by its mark, not by its age
 
     assert report.purged == 1
+    assert world.metrics.list_amounts("OrgOffboardPurge") == [1]
     assert world.is_gone("acme")
     assert world.store.clocks == {}
     assert world.noted.noted == []
