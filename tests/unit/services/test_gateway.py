@@ -13,6 +13,7 @@ from equerry.domain.breaker import Cooling
 from equerry.domain.retirements import Retirements
 from equerry.domain.routing import Purpose, Route
 from equerry.domain.switches import ModelSwitchedOff
+from equerry.engine.cancellation import Cancellation
 from equerry.engine.model import (
     ModelChoice,
     ModelEvent,
@@ -25,7 +26,14 @@ from equerry.engine.model import (
 )
 from equerry.engine.thread import Thread
 from equerry.kernel.errors import EquerryError
-from equerry.ports.model import ModelGone, ModelPort, ModelRejected, ModelUnavailable, ModelUnusable
+from equerry.ports.model import (
+    ModelCancelled,
+    ModelGone,
+    ModelPort,
+    ModelRejected,
+    ModelUnavailable,
+    ModelUnusable,
+)
 from equerry.services.gateway import ConcurrencyLimit, GatewayService, ModelBusy
 from equerry.services.model_watch import TOLD_EVERY_S, ModelWatchService
 from equerry.services.provider_health import REFRESH_S, ProviderHealthService
@@ -363,6 +371,21 @@ def test_who_waits_for_a_place_gets_it_when_it_is_free() -> None:
     next(first)
     threading.Timer(0.05, lambda: [*first]).start()
 
+    assert text_of(house.play()) == "Widgets are painted."
+
+
+def test_a_cancelled_round_waits_for_no_place() -> None:
+    house = House({MAIN: [ANSWER]}, arms=(MAIN,), limit=ConcurrencyLimit(1, wait_s=60))
+    first = house.gateway.open("conversational").stream(ask())
+    next(first)
+    cancellation = Cancellation()
+    threading.Timer(0.05, cancellation.cancel).start()
+
+    with pytest.raises(ModelCancelled):
+        house.play(cancellation=cancellation)
+    first.close()
+
+    assert house.count(MAIN) == 1
     assert text_of(house.play()) == "Widgets are painted."
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from threading import BoundedSemaphore
 
 from equerry.domain.routing import Purpose, Route
+from equerry.engine.cancellation import Cancellation
 from equerry.engine.model import (
     ModelChoice,
     ModelRequest,
@@ -17,12 +18,13 @@ from equerry.engine.model import (
 )
 from equerry.kernel.clock import Clock
 from equerry.kernel.errors import EquerryError, Unavailable
-from equerry.ports.model import ModelGone, ModelPort, ModelUnavailable, ModelUnusable
+from equerry.ports.model import ModelCancelled, ModelGone, ModelPort, ModelUnavailable, ModelUnusable
 from equerry.services.model_watch import ModelWatchService
 from equerry.services.provider_health import ProviderHealthService, Verdict
 
 logger = logging.getLogger(__name__)
 
+_NAP_S = 0.25
 LEAST_USEFUL_S = 5.0
 """A model that would have less time than this is not asked any more."""
 
@@ -44,14 +46,20 @@ class ConcurrencyLimit:
         self._wait_s = wait_s
 
     @contextmanager
-    def hold(self, at_most_s: float) -> Iterator[None]:
+    def hold(self, at_most_s: float, cancellation: Cancellation) -> Iterator[None]:
         """Have a place until the block ends.
 
         Raises:
             ModelBusy: none became free.
+            ModelCancelled: nobody waits for one any more.
         """
-        if not self._free.acquire(timeout=max(0.0, min(self._wait_s, at_most_s))):
-            raise ModelBusy
+        left_s = max(0.0, min(self._wait_s, at_most_s))
+        while not self._free.acquire(timeout=min(_NAP_S, left_s)):
+            left_s -= _NAP_S
+            if cancellation.cancelled:
+                raise ModelCancelled("the round was cancelled")
+            if left_s <= 0:
+                raise ModelBusy
         try:
             yield
         finally:
@@ -165,7 +173,7 @@ class _RoutedModel:
             deadline_s=left_s,
             reasoning=call.request.reasoning or call.route.reasoning,
         )
-        with self.gateway.find_limit(arm.provider).hold(left_s):
+        with self.gateway.find_limit(arm.provider).hold(left_s, asked.cancellation):
             yield from self._pass_on(call, arm, asked)
         self.gateway.health.note_success(arm)
 
