@@ -8,8 +8,10 @@ from contextlib import ExitStack
 
 import pytest
 from equerry.surfaces.http.authentication import FORWARDED_USER
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
-from tests.deployed import Deployed, wait_for_end
+from tests.deployed import READ_TIMEOUT_S, Deployed, wait_for_end
 from tests.matrix.asking import build_call, build_request
 from tests.matrix.guises import GUISES, Guise
 from tests.matrix.house import Answer, House
@@ -124,6 +126,22 @@ def test_every_route_needs_a_person_and_their_organisation(house: House, guise: 
 
     assert told == {route.operation: (guise.status, guise.code) for route in routes}
     assert house.list_rows() == before
+
+
+def test_no_socket_opens_without_a_ticket_that_is_good_once(house: House) -> None:
+    with house.api(ANNA) as api:
+        ticket = api.post("/tickets")
+    address, trust = ticket["webSocketUrl"], house.stack.trust
+
+    def knock(query: str) -> None:
+        with connect(address + query, proxy=None, ssl=trust, open_timeout=READ_TIMEOUT_S):
+            pass
+
+    knock(f"?ticket={ticket['ticket']}")
+    for query in ("", "?ticket=", "?ticket=invented", f"?ticket={ticket['ticket']}"):
+        with pytest.raises(InvalidStatus) as refused:
+            knock(query)
+        assert refused.value.response.status_code in (401, 403), query
 
 
 def test_what_needs_no_token_says_nothing_of_anybody(house: House) -> None:

@@ -138,7 +138,7 @@ class House:
         """Put a question in a new conversation; return it, and the run when it has ended."""
         with self.api(person) as api:
             conversation, run_id = start(api, question)
-            return conversation, wait_for_end(api, run_id)
+            return conversation, wait_for_end(api, run_id, within_s=2 * PATIENCE_S)
 
     def reach(self, relation: Relation) -> None:
         """Wait until it holds that somebody has left their project, or has come back to it."""
