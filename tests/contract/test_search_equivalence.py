@@ -22,7 +22,7 @@ DOCUMENTS = """
 INSERT INTO assistant_documents
     (document_id, organisation_id, corpus_id, path, title, status, sha256, size_bytes, visible_to)
 SELECT gen_random_uuid(), organisation_id, corpus_id, 'a', 'A', 'published', '', 0, '{organisation}'
-FROM assistant_corpora
+FROM assistant_corpora WHERE organisation_id = ANY (%s)
 """
 PASSAGE = """
 INSERT INTO assistant_passages
@@ -87,7 +87,7 @@ def lay(session: psycopg.Connection, passages: list[Lying]) -> None:
         "INSERT INTO assistant_corpora SELECT * FROM unnest(%s::text[]) AS o, unnest(%s::text[]) AS c",
         (list(ORGANISATIONS), list(CORPORA)),
     )
-    session.execute(DOCUMENTS)
+    session.execute(DOCUMENTS, (list(ORGANISATIONS),))
     for place, one in enumerate(passages):
         values = {"place": place, "vector": VECTOR, "organisation": one.organisation, "corpus": one.corpus}
         session.execute(PASSAGE, values | {"visible_to": list(one.visible_to), "state": one.state})
