@@ -138,8 +138,11 @@ def test_aimock_s_errors_are_told_by_their_cause(aimock: str, kit: Kit) -> None:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[LLMockServer]:
-    with LLMockServer() as server:
-        yield server
+    with pytest.MonkeyPatch.context() as patch:
+        # It gives up after ten seconds, which a busy machine may need.
+        patch.setattr("llmock.testing._STARTUP_TIMEOUT", 120.0)
+        with LLMockServer() as server:
+            yield server
 
 
 @pytest.fixture
