@@ -14,6 +14,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from botocore.session import get_session
 
 from local.places import ROOT
 from tests.completions import ANSWER, SCHEMA, Bench
@@ -22,6 +23,8 @@ from tests.strict.lambda_events import Invoked
 from tests.strict.lambda_server import LambdaServer, serve_lambda
 from tests.strict.secrets_server import serve_secrets
 
+SESSION = get_session()
+"""One for all clients: it reads the service's description once."""
 PATH = ROOT / "clients/python/equerry_completions.py"
 
 
@@ -61,9 +64,7 @@ def _serve(
 
 
 def _connect(url: str) -> Any:
-    from botocore.session import get_session
-
-    return get_session().create_client(
+    return SESSION.create_client(
         "lambda",
         region_name="eu-central-1",
         endpoint_url=url,

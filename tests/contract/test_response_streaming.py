@@ -39,6 +39,8 @@ SDKS = (
 )
 LATER = (*SDKS, "equerry.runtime.settings", "equerry.engine.schema_checks", "equerry.services.telemetry")
 """What the first frame does not wait for; of ours, what would cost it most."""
+SESSION = get_session()
+"""One for all clients: it reads the service's description once."""
 EMITTED = message(tool('{"city": "Bre', 'men", "degrees": 12}', name="emit"), stop="tool_use")
 
 
@@ -72,7 +74,7 @@ def function(
 
 
 def connect(server: LambdaServer) -> Any:
-    return get_session().create_client(
+    return SESSION.create_client(
         "lambda",
         region_name="eu-central-1",
         endpoint_url=server.url,
