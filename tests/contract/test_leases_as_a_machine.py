@@ -144,7 +144,7 @@ def test_dynamodb_never_has_two_holders(backend: str) -> None:
             def __init__(self) -> None:
                 super().__init__(leases)
 
-        run_state_machine_as_test(DynamoLeaseMachine, settings=_settings(15, Phase.generate))
+        run_state_machine_as_test(DynamoLeaseMachine, settings=_settings(8, Phase.generate))
 
 
 def _settings(examples: int, *phases: Phase) -> settings:
