@@ -83,7 +83,7 @@ def _variables(model: ModelConfig) -> dict[str, Any]:
         "model_purposes": _join(model.purposes),
         "model_reasoning": _join(model.reasoning),
         "model_guardrail": model.guardrail,
-        "model_evaluations": None if model.evaluations is None else _join(model.evaluations) or "-",
+        "model_evaluations": "any" if model.evaluations is None else _join(model.evaluations) or "-",
         "model_prices": ",".join(model.prices) or None,
         "model_retirements": ",".join(model.retirements) or None,
     }

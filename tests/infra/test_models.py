@@ -96,8 +96,11 @@ def test_a_function_is_told_what_admitted_each_model(chosen: SynthesisedStage, h
     }
 
 
-def test_a_stage_without_models_admits_none(production: SynthesisedStage) -> None:
+def test_a_stage_without_models_admits_none_and_a_desk_all(
+    production: SynthesisedStage, local: SynthesisedStage
+) -> None:
     assert variables(production, WORKER)["MODEL_EVALUATIONS"] == "-"
+    assert variables(local, WORKER)["MODEL_EVALUATIONS"] == "any"
 
 
 LACKING = {

@@ -111,10 +111,12 @@ def test_a_pair_that_nothing_admitted_is_not_asked_by_whomever_it_is_chosen(
 
     admitted = open_gateway({**named, "MODEL_EVALUATIONS": "anthropic/claude-1=abc"}, ssm=ssm)
     none = open_gateway({**named, "MODEL_EVALUATIONS": "-"}, ssm=ssm)
+    desk = open_gateway({**named, "MODEL_EVALUATIONS": "any"}, ssm=ssm)
     direct = {"MODEL_PROVIDER": "anthropic", "MODEL_ID": "claude-1", "MODEL_SECRET_ARN": "arn"}
 
     assert admitted.find_route("conversational").arms == (CLAUDE, EXTRACTIVE)
     assert none.find_route("conversational").arms == (EXTRACTIVE,)
+    assert wanted(desk) == CLAUDE
     assert wanted(open_gateway({**direct, "MODEL_EVALUATIONS": "bedrock/nova-1=abc"})) == EXTRACTIVE
     assert "which no evaluation has admitted" in str([record.__dict__ for record in caplog.records])
 

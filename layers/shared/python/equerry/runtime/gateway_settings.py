@@ -27,7 +27,7 @@ class GatewaySettings(Environment):
         model_reasoning: how hard a purpose is thought about, `judging=high`.
         model_guardrail: of Bedrock's models, `id:version`.
         model_evaluations: what admitted each pair, `anthropic/claude-x=REFERENCE`; a pair without one may not
-            be asked. Unset, nobody has evaluated anything, which is for one's own machine.
+            be asked. `any`, or unset: nobody has evaluated anything, which is for one's own machine.
         model_prices: what models cost that the list of prices lacks, or has otherwise; see `domain.prices`.
         model_retirements: last days of models that are not known here; see `domain.retirements`.
         model_most_at_once: rounds under way at one provider in one process.

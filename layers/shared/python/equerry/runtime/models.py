@@ -286,7 +286,7 @@ def _read_entries(text: str | None) -> dict[str, str]:
 
 
 def _read_evaluations(text: str | None) -> dict[ModelChoice, str] | None:
-    if text is None:
+    if text in (None, "any"):
         return None
     entries = _read_entries(text).items()
     return {choice: reference for pair, reference in entries if reference for choice in parse_pairs(pair)}
