@@ -182,6 +182,21 @@ def test_a_failure_before_the_first_byte_is_the_invocations(server: LambdaServer
         assert invoked.head == {}
 
 
+@pytest.mark.parametrize("content", [b"[" * 100_000 + b"]" * 100_000, b"9" * 5_000], ids=["deep", "long"])
+def test_json_that_cannot_be_read_fails_its_own_invocation_alone(
+    server: LambdaServer, tmp_path: Path, content: bytes
+) -> None:
+    with handling(server, tmp_path, "told") as process:
+        invoked = server.invoke(content)
+        assert invoked.ended.wait(30)
+        ((frame,), _) = invoke(server, {})
+
+        assert process.poll() is None
+    assert invoked.error is not None
+    assert invoked.error[1] == "see the function's log"
+    assert frame["id"]
+
+
 def test_a_failure_after_it_ends_the_stream_with_an_error(server: LambdaServer, tmp_path: Path) -> None:
     with handling(server, tmp_path, "in_the_middle"):
         frames, end = invoke(server, {})

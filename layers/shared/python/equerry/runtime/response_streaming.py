@@ -51,12 +51,13 @@ class StreamingRuntime:
         connection = HTTPConnection(self._address)
         connection.request("GET", f"{_API}/invocation/next")
         answer = connection.getresponse()
-        event, invocation = json.loads(answer.read()), Invocation(answer.headers)
+        content, invocation = answer.read(), Invocation(answer.headers)
         connection.close()
         os.environ["_X_AMZN_TRACE_ID"] = answer.headers.get("Lambda-Runtime-Trace-Id", "")
         path = f"{_API}/invocation/{invocation.aws_request_id}"
         try:
-            chunks = iter(handler(event, invocation))
+            # A caller's JSON can nest too deeply for the parser: its invocation fails, not this process.
+            chunks = iter(handler(json.loads(content), invocation))
             first = next(chunks, b"")
         except Exception as failure:  # noqa: BLE001  # told to whoever invoked, by its type
             self.report(f"{path}/error", failure)
