@@ -54,3 +54,46 @@ def test_nothing_is_kept_where_nothing_was_found_out(
     assert result.exit_code == 1
     assert list(tmp_path.iterdir()) == []
     assert key == "" or key not in result.output
+    assert "→" in result.output
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_paid_for(
+    server: StrictAnthropicServer, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+
+    result = check(server.url, tmp_path / name)
+
+    assert (result.exit_code, server.requests) == (1, [])
+    assert "--folder" in result.output
+
+
+def test_a_region_that_nobody_named_is_asked_for(tmp_path: Path) -> None:
+    nowhere = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"))
+    nowhere |= {"AWS_CONFIG_FILE": "/dev/null"}
+    command = ["models", "check", "bedrock/a-model", "--folder", str(tmp_path)]
+
+    result = CliRunner().invoke(app, command, env=nowhere)
+
+    assert result.exit_code == 1
+    assert "AWS_DEFAULT_REGION" in result.output
+
+
+def test_several_models_at_once_are_refused_in_words(server: StrictAnthropicServer, tmp_path: Path) -> None:
+    result = check(server.url, tmp_path, pair=f"{PAIR},openai/gpt-x")
+
+    assert result.exit_code == 1
+    assert "one model is checked at a time" in result.output
+
+
+def test_a_file_that_is_no_evaluation_is_named_with_what_to_do(tmp_path: Path) -> None:
+    listing = ["models", "list", "--folder", str(tmp_path)]
+    empty = CliRunner().invoke(app, listing)
+    (tmp_path / "half.json").write_text("{")
+    broken = CliRunner().invoke(app, listing)
+
+    assert (empty.exit_code, "equerry models check" in empty.output) == (0, True)
+    assert broken.exit_code == 1
+    assert "half.json" in broken.output
+    assert "→ remove that file" in broken.output
