@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import psycopg
 import pytest
+from equerry.adapters.aws.uploads import VALID_FOR_S
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.disposals import PostgresDisposalAdapter
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
@@ -27,7 +28,7 @@ from equerry.adapters.postgres.search import (
 from equerry.adapters.postgres.transcripts import PostgresTranscriptAdapter
 from equerry.domain.conversations import Conversation, Run, RunEnd, TranscriptMessage
 from equerry.domain.principal import Scope
-from equerry.domain.retention import parse_erasure
+from equerry.domain.retention import STILL_AT_WORK, parse_erasure
 from equerry.kernel.errors import NotFound, Unavailable
 from equerry.kernel.identifiers import ConversationId, MessageId, OrganisationId, RunId
 from equerry.kernel.usage import Usage
@@ -195,6 +196,35 @@ def test_a_document_only_the_person_may_read_goes_and_off_others_goes_their_key(
     assert ("document", "acme", "ada", f"handbook/{alone}") in store.list_noted()
     assert store.count("assistant_documents", "visible_to::text LIKE '%ada%'") == 0
     assert store.count("assistant_passages", "visible_to::text || readers::text LIKE '%ada%'") == 0
+
+
+@pytest.mark.req("A-ERASE-05")
+def test_what_is_uploaded_after_its_document_went_is_looked_for_once_no_address_holds(store: Store) -> None:
+    alone = publish(store.library, ADMIN, "alone.md", "mine", visible_to=("user:ada",))
+
+    store.erasures.erase_rows(REQUEST, again_at=LATER)
+
+    assert STILL_AT_WORK.total_seconds() > VALID_FOR_S
+    late = f"due_at = '{LATER.isoformat()}' AND thing_id = 'handbook/{alone}'"
+    assert store.count("assistant_disposals", "kind = 'document'") == 2
+    assert store.count("assistant_disposals", late) == 1
+
+
+def test_a_late_look_leaves_a_document_that_was_announced_again_until_that_goes(store: Store) -> None:
+    later = datetime.now(UTC) + STILL_AT_WORK
+    alone = publish(store.library, ADMIN, "alone.md", "mine", visible_to=("user:ada",))
+    store.erasures.erase_rows(REQUEST, again_at=later)
+    assert publish(store.library, ADMIN, "alone.md", "another's") == alone
+
+    def list_moments() -> list[datetime | None]:
+        due = store.disposals.list_due(now=later, limit=9)
+        return [one.due_at for one in due if one.kind == "document"]
+
+    assert len(list_moments()) == 1
+    assert later not in list_moments()
+    while store.offboarding.delete_rows(OrganisationId("acme"), limit=9):
+        pass
+    assert later in list_moments()
 
 
 @pytest.mark.req("A-ERASE-04")

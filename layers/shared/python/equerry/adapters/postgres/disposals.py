@@ -7,9 +7,16 @@ from datetime import datetime
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.ports.disposals import Disposal
 
+# What was announced again meanwhile lies at the same place: the note waits until that document has gone.
 _DUE = """
-SELECT disposal_id, kind, organisation_id, user_id, thing_id, due_at FROM assistant_disposals
+SELECT disposal_id, kind, organisation_id, user_id, thing_id, due_at FROM assistant_disposals AS note
 WHERE due_at <= %(now)s AND kind <> 'organisation'
+    AND NOT EXISTS (
+        SELECT FROM assistant_documents AS document
+        WHERE document.document_id =
+                CASE note.kind WHEN 'document' THEN split_part(note.thing_id, '/', 2)::uuid END
+            AND document.created_at <= note.due_at
+    )
     AND (%(organisation)s::text IS NULL OR organisation_id = %(organisation)s)
     AND (%(user)s::text IS NULL OR user_id = %(user)s)
 ORDER BY organisation_id, user_id, disposal_id LIMIT %(limit)s

@@ -24,9 +24,11 @@ WHERE status <> 'ended' OR ended_at > {_LATER} - 2 * %(at_work)s
 _CONVERSATIONS: Final = """
 SELECT 'conversation', organisation_id, created_by, conversation_id::text, now() FROM {conversations}
 """
-_DOCUMENTS: Final = """
-SELECT 'document', organisation_id, %(whose)s, corpus_id || '/' || document_id, now() FROM {documents}
-"""
+# Whoever announced a file may still send it, for as long as the signed address holds.
+_DOCUMENTS: Final = f"""
+SELECT 'document', organisation_id, %(whose)s, corpus_id || '/' || document_id, moment.due
+FROM {{documents}}, LATERAL (VALUES (now()), ({_LATER})) AS moment (due)
+"""  # noqa: S608  # our names
 # Which go is asked again where they are deleted: one that was touched in between must stay.
 _REMOVE_CONVERSATIONS: Final = f"""
 WITH old AS MATERIALIZED (
