@@ -81,7 +81,7 @@ class Completions:
             CompletionError: see there.
         """
         with _telling():
-            answer = self._client.invoke(FunctionName=self._function, Payload=json.dumps(request).encode())
+            answer = self._client.invoke(FunctionName=self._function, Payload=encode_request(request))
             content = json.loads(answer["Payload"].read())
         if answer.get("FunctionError"):
             raise parse_error(content)
@@ -96,7 +96,7 @@ class Completions:
         """
         with _telling():
             answer = self._client.invoke_with_response_stream(
-                FunctionName=self._stream_function, Payload=json.dumps(request).encode()
+                FunctionName=self._stream_function, Payload=encode_request(request)
             )
         with closing(answer["EventStream"]) as events:
             for frame in read_frames(_list_chunks(events)):
@@ -164,6 +164,15 @@ def build_request(
         "schemaName": schema_name,
         **more,
     }
+
+
+def encode_request(request: Mapping[str, Any]) -> bytes:
+    """Return the payload, with letters as they are: escaped, the largest request is too large for Lambda."""
+    try:
+        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair can only be escaped; the function says which field holds it.
+        return json.dumps(request).encode()
 
 
 def parse_error(content: Any) -> CompletionError:

@@ -1,6 +1,7 @@
 """The callers' helper, with a real SDK between it and what Lambda would answer."""
 
 import importlib.util
+import io
 import json
 import sys
 import textwrap
@@ -106,6 +107,28 @@ def request(**more: Any) -> Any:
     return helper.build_request(
         workload="tests:weather", prompt="How warm?", json_schema=SCHEMA, schema_name="Weather", **more
     )
+
+
+class Noting:
+    """A client of Lambda that keeps what it is given."""
+
+    payload = b""
+
+    def invoke(self, **asked: Any) -> Any:
+        self.payload = asked["Payload"]
+        return {"Payload": io.BytesIO(b"{}")}
+
+
+@pytest.mark.parametrize("prompt", ["\u00e9" * (256 * 1024), "half of a pair: \ud800"])
+def test_a_request_is_as_large_as_its_text_and_reads_as_it_was(prompt: str) -> None:
+    noting = Noting()
+    asked = {**request(), "prompt": prompt}
+
+    helper.Completions(noting, function="f:live").complete(asked)
+
+    assert json.loads(noting.payload) == asked
+    # Escaped, the largest of texts and 4.5 MiB of images are more than Lambda takes.
+    assert len(noting.payload) < 513 * 1024
 
 
 def line(**frame: Any) -> bytes:
