@@ -60,7 +60,10 @@ class Reader:
         if found == "\0":
             self.refuse(name, f"is missing; give {meaning}")
         elif found is not None and not (isinstance(found, str) and re.fullmatch(pattern, found)):
-            self.refuse(name, f"must be {meaning}, got {found!r}")
+            # Whoever mistakes it for the place of a key has put one there, and this goes to a build's log.
+            secret = "secret" in f"{self._path}{name}"
+            shown = "something else, which is not repeated here" if secret else repr(found)
+            self.refuse(name, f"must be {meaning}, got {shown}")
         return found if isinstance(found, str) or found is None else ""
 
     def choice(self, name: str, allowed: Sequence[str], *, default: str) -> str:
