@@ -131,6 +131,13 @@ def test_references_that_multiply_end_with_the_budget() -> None:
     assert taken.find_problem(1) == "the answer takes too many steps to be checked"
 
 
+def test_following_a_reference_costs_as_much_as_it_takes() -> None:
+    taken = parse_schema({"items": ref("any"), "$defs": {"any": {}}}, most_steps=101)
+
+    assert taken.find_problem([1] * 10) is None
+    assert taken.find_problem([1] * 11) == "the answer takes too many steps to be checked"
+
+
 def test_a_long_list_against_a_long_enumeration_ends_with_the_budget() -> None:
     taken = parse_schema({"items": {"enum": list(range(5_000))}}, most_steps=60_000)
 

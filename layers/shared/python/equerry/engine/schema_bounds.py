@@ -22,7 +22,7 @@ DEEPEST = 64
 MOST_SCHEMAS = 5_000
 MOST_LITERALS = 5_000
 MOST_STEPS = 1_000_000
-"""Keywords that one answer may be held against, a listed value counting as one."""
+"""Keywords that one answer may be held against, a listed value counting as one and a reference as ten."""
 _ABROAD = frozenset({"$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor"})
 
 

@@ -16,6 +16,8 @@ from equerry.engine.schema_walk import Json, list_schemas, write_pointer
 
 LONGEST_PATTERN = 1_024
 _LARGEST_PATTERN_BYTES = 1 << 20
+_REFERENCE = 10
+"""Steps of a reference: following one takes as long as so many plain keywords."""
 
 _steps_left: ContextVar[list[int]] = ContextVar("steps_left")
 _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
@@ -105,13 +107,15 @@ def _build_class() -> Any:
     }
     keywords = {**Draft202012Validator.VALIDATORS, **own}
     make: Callable[..., Any] = extend
-    return make(Draft202012Validator, {name: _count(check) for name, check in keywords.items()})
+    return make(Draft202012Validator, {name: _count(name, check) for name, check in keywords.items()})
 
 
-def _count(check: _Keyword) -> _Keyword:
+def _count(name: str, check: _Keyword) -> _Keyword:
+    least = _REFERENCE if name == "$ref" else 1
+
     def counted(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
         left = _steps_left.get()
-        left[0] -= len(wanted) if isinstance(wanted, list) else 1
+        left[0] -= len(wanted) if isinstance(wanted, list) else least
         if left[0] < 0:
             raise _OutOfSteps
         yield from check(validator, wanted, instance, schema) or ()
