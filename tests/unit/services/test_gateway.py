@@ -289,6 +289,33 @@ def test_a_model_that_fails_again_is_left_alone_for_longer() -> None:
     assert cooling.until - house.clock.now() == timedelta(seconds=30)
 
 
+def test_an_outage_of_a_whole_day_is_still_stood_in_for() -> None:
+    house = House({MAIN: [fail(DOWN)], SPARE: [ANSWER]})
+    house.play()
+
+    for _ in range(60):
+        assert end_of(house.play()).model == SPARE
+        house.clock.sleep(121)
+
+    (cooling,) = house.store.cooled.values()
+    assert cooling.times == 60
+    assert end_of(house.play()).model == SPARE
+
+
+def test_rounds_that_fail_side_by_side_are_one_reason_to_leave_a_model_alone() -> None:
+    house = House({MAIN: [fail(DOWN, StillWorking())], SPARE: [ANSWER]})
+    streams = [house.gateway.open("conversational").stream(ask()) for _ in range(4)]
+    for stream in streams:
+        next(stream)
+
+    for stream in streams:
+        assert end_of(list(stream)).model == SPARE
+
+    (cooling,) = house.store.cooled.values()
+    assert cooling.times == 1
+    assert cooling.until - house.clock.now() == timedelta(seconds=15)
+
+
 def test_what_another_process_has_seen_is_heeded() -> None:
     house = House({MAIN: [ANSWER], SPARE: [ANSWER]})
     until = house.clock.now() + timedelta(seconds=15)

@@ -47,7 +47,9 @@ class BreakerPolicy:
         self, choice: ModelChoice, now: datetime, *, times: int, cause: str, wish_s: float | None = None
     ) -> Cooling:
         """Return the cooling that follows `times - 1` others in a row; `wish_s` is the provider's own."""
-        spell = min(self.first * 2 ** (times - 1), self.longest)
+        # An outage of hours is cooled so often that the doubled time is beyond what a timedelta holds.
+        doublings = min(times - 1, self.longest // self.first)
+        spell = min(self.first * 2**doublings, self.longest)
         if wish_s is not None:
             spell = min(max(spell, timedelta(seconds=wish_s)), self.longest)
         return Cooling(choice=choice, until=now + spell, times=times, cause=cause)

@@ -29,9 +29,14 @@ def start_thread(act: Callable[[], None]) -> None:
 
 @dataclass(slots=True)
 class _Known:
-    """What this process has seen: failures in a row, and what was cooled when it last looked."""
+    """What this process has seen: failures in a row, and what was cooled when it last looked.
+
+    Attributes:
+        trying: whose spell was over, and whom this process tries.
+    """
 
     failures: dict[ModelChoice, int] = field(default_factory=dict)
+    trying: set[ModelChoice] = field(default_factory=set)
     cooled: Mapping[ModelChoice, Cooling] = field(default_factory=dict)
     looked_s: float | None = None
     looking: bool = False
@@ -85,7 +90,10 @@ class ProviderHealthService:
         except Unavailable:
             won = True  # without the store, this process goes by what it sees itself
         self._keep(Cooling(choice=choice, until=until, times=cooling.times, cause=cooling.cause))
-        return "probe" if won else "cooled"
+        if not won:
+            return "cooled"
+        self._known.trying.add(choice)
+        return "probe"
 
     def note_success(self, choice: ModelChoice) -> None:
         """It answered; whatever was held against it is forgotten."""
@@ -111,7 +119,10 @@ class ProviderHealthService:
         self._known.failures[choice] = failed
         if known is None and failed < self.policy.failures and not at_once:
             return
-        times = known.times + 1 if known else 1
+        # What fails beside it was asked before the spell began, and is no reason to double it.
+        tried = known is None or choice in self._known.trying
+        self._known.trying.discard(choice)
+        times = (known.times if known else 0) + tried
         cooling = self.policy.cool(choice, self.clock.now(), times=times, cause=cause, wish_s=wish_s)
         self._keep(cooling)
         self._tell(lambda: self.store.cool(cooling))
