@@ -2,14 +2,15 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.errors import LocalError
+from local.errors import BadInput, LocalError
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -18,11 +19,34 @@ if TYPE_CHECKING:
 LONGEST_S = 900
 """The function's own time; a client that gives up earlier would send the event again."""
 _PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CREDENTIALS = "check the credentials, --stage and --region"
 
 
 class NotDone(LocalError):
     """The function refused or failed."""
+
+
+@contextmanager
+def claim_file(path: Path) -> Iterator[None]:
+    """Make the file that an export is to be written to, and take it away again if that fails.
+
+    One that is there is left alone: a purge that is asked for twice has nothing to export the second time.
+
+    Raises:
+        BadInput: it is there, or cannot be made; nothing has been asked for yet.
+    """
+    try:
+        os.close(os.open(path, _NEW, 0o600))
+    except OSError as failure:
+        raise BadInput(
+            f"--export: {failure}", "nothing was removed; name a file that is not there yet"
+        ) from failure
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

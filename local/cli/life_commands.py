@@ -1,6 +1,7 @@
 """`equerry sweep retention` and `equerry erase user`."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
@@ -41,7 +42,7 @@ def retention(
         str | None, typer.Option(help="Purge this organisation, which the product must call disabled.")
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="With --offboard: write its redacted export here first.")
+        Path | None, typer.Option(help="With --offboard: write its redacted export here, to a new file.")
     ] = None,
     stage: Stage = None,
     region: Region = None,
@@ -51,11 +52,14 @@ def retention(
     ] = False,
 ) -> None:
     """Sweep now what the schedule would sweep, or purge one disabled organisation."""
+    from local.cli.life import claim_file
+
     event = build_sweep(org=org, offboard=offboard, export=export, dry_run=dry_run)
-    keeper = open_keeper(stage, region)
-    said = keeper.send(event)
-    if export is not None:
-        keeper.fetch_export(str(said["export"]), export)
+    with nullcontext() if export is None else claim_file(export):
+        keeper = open_keeper(stage, region)
+        said = keeper.send(event)
+        if export is not None:
+            keeper.fetch_export(str(said["export"]), export)
     typer.echo(json.dumps(said, indent=2))
 
 

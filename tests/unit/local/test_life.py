@@ -11,8 +11,8 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 from starlette.testclient import TestClient
 
-from local.cli.life import Keeper, NotDone
-from local.cli.life_commands import build_sweep
+from local.cli.life import Keeper, NotDone, claim_file
+from local.cli.life_commands import build_sweep, retention
 from local.errors import BadInput, LocalError
 from local.issuer import build_app
 from local.keys import KeyRing
@@ -113,6 +113,37 @@ def test_an_export_that_cannot_be_written_says_where_it_is(tmp_path: Path) -> No
         build_keeper("{}").fetch_export("exports/acme/x", tmp_path / "no" / "such")
 
     assert failure.value.remedy == "it is s3://uploads/exports/acme/x"
+
+
+@pytest.mark.req("A-CLI-01")
+@pytest.mark.parametrize("name", ["there.jsonl", "folder", "no/such"])
+def test_nothing_is_purged_for_an_export_that_could_not_be_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "there.jsonl").write_text("the first export")
+
+    with pytest.raises(BadInput, match="--export"):
+        retention(offboard="acme", export=tmp_path / name)
+
+    assert (tmp_path / "there.jsonl").read_text() == "the first export"
+
+
+def test_a_purge_that_fails_leaves_no_file_behind(tmp_path: Path) -> None:
+    file = tmp_path / "export.jsonl"
+    keeper = build_keeper('{"errorMessage": "it is active"}', error="Unhandled")
+
+    with pytest.raises(NotDone), claim_file(file):
+        keeper.send({"kind": "sweep"})
+
+    assert not file.exists()
+
+
+def test_the_file_of_an_export_is_its_owner_s_from_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "export.jsonl"
+
+    with claim_file(file):
+        assert file.stat().st_mode & 0o077 == 0
+
+    assert file.exists()
 
 
 @pytest.fixture
