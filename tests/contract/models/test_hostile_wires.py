@@ -99,6 +99,14 @@ def test_arguments_may_be_cut_anywhere(kit: Kit, server: StrictServer, model: Dr
     assert calls(collect(model, ask())) == [{"query": "Größe 🎨"}]
 
 
+def test_arguments_may_be_cut_between_the_halves_of_a_character(
+    kit: Kit, server: StrictServer, model: DrivenModelAdapter
+) -> None:
+    server.play(search(kit, '{"query": "Größe \ud83c', '\udfa8"}'))
+
+    assert calls(collect(model, ask())) == [{"query": "Größe 🎨"}]
+
+
 @pytest.mark.parametrize("kit", [kit for kit in KITS if kit is not BEDROCK], ids=lambda kit: kit.name)
 def test_characters_that_were_not_escaped_are_read_as_utf_8(kit: Kit) -> None:
     with kit.serve() as server, kit.connect(server) as model:

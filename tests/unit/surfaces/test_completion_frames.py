@@ -1,6 +1,7 @@
 """How often a streamed completion says what."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from equerry.engine.model import ArgumentsDelta, StillWorking, ThinkingDelta
@@ -56,6 +57,17 @@ def test_a_ping_comes_after_fifteen_seconds_without_a_frame() -> None:
         (45.9, None),
         (46.0, None),
     ) == [(15.0, "ping", None), (30.0, "ping", None), (31.0, "thinking", "x"), (46.0, "ping", None)]
+
+
+@pytest.mark.parametrize("delta", [ThinkingDelta, ArgumentsDelta])
+def test_a_character_that_was_cut_in_two_is_sent_whole(delta: Callable[[str], object]) -> None:
+    said = frames(
+        (0.0, delta("a\ud83d")), (1.0, None), (2.0, delta("\ude42b\ud83d")), (3.0, delta("c\ude42"))
+    )
+
+    assert [text for _, _, text in said] == ["a", "\U0001f642b", "\ufffdc\ufffd"]
+    for _, kind, text in said:
+        assert json.loads(encode_frame({"type": kind, "text": text}))["text"] == text
 
 
 def test_a_frame_is_one_line() -> None:

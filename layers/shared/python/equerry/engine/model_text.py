@@ -33,9 +33,21 @@ class TextMender:
                 yield event
 
     def _hold_half(self, text: str) -> str:
-        """Return all but a first half at the end, whose other half may be on its way."""
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return text[: len(text) - len(self._half)]
+        whole, self._half = cut_half(text)
+        return whole
+
+
+def cut_half(text: str) -> tuple[str, str]:
+    """Return all but a first half at the end, and that half, whose other one may be on its way."""
+    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    return text[: len(text) - len(half)], half
+
+
+def replace_halves(text: str) -> str:
+    """Join what was sent as two halves of one character, and put U+FFFD for a half that stands alone."""
+    if not _HALVES.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def has_unstorable(data: object) -> bool:
@@ -48,8 +60,6 @@ def has_unstorable(data: object) -> bool:
 
 
 def _say(text: str) -> Iterator[TextDelta]:
-    text = text.replace(_NUL, "")
-    if _HALVES.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = replace_halves(text.replace(_NUL, ""))
     if text:
         yield TextDelta(text)

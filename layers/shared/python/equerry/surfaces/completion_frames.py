@@ -9,6 +9,7 @@ from typing import Any
 
 from equerry.domain.completion import CompletionRefused, CompletionRequest
 from equerry.engine.model import ArgumentsDelta, ThinkingDelta
+from equerry.engine.model_text import cut_half, replace_halves
 from equerry.services.completion import Completion, CompletionEvent, CompletionStarted
 from equerry.surfaces.completion import encode_completion
 
@@ -36,11 +37,11 @@ class FramePacer:
         elif isinstance(event, ArgumentsDelta):
             self._waiting["output"] += event.text
         for kind, every_s in _EVERY_S.items():
-            text, sent_s = self._waiting[kind], self._sent_s.get(kind)
+            (text, half), sent_s = cut_half(self._waiting[kind]), self._sent_s.get(kind)
             if text and (sent_s is None or now_s - sent_s >= every_s):
-                self._waiting[kind] = ""
+                self._waiting[kind] = half
                 self._sent_s[kind] = self._last_s = now_s
-                yield {"type": kind, "text": text}
+                yield {"type": kind, "text": replace_halves(text)}
         if now_s - self._last_s >= PING_AFTER_S:
             self._last_s = now_s
             yield {"type": "ping"}

@@ -62,10 +62,17 @@ def find_arguments(text: str) -> Json | None:
         return {}
     try:
         # NaN and the infinities are no JSON, and no store takes them.
-        arguments = json.loads(text, parse_constant=_refuse_constant)
+        arguments = json.loads(_join_halves(text), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
     return arguments if isinstance(arguments, dict) else None
+
+
+def _join_halves(text: str) -> str:
+    """With one character where a stream was cut between the two halves of it; a half alone stays."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _refuse_constant(name: str) -> None:
