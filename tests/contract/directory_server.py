@@ -11,11 +11,15 @@ from urllib.parse import unquote
 
 @dataclass
 class DirectoryServer:
-    """Members by organisation and user; `trouble` is a status to answer with, `answer` a body."""
+    """Members by organisation and user; `trouble` is a status to answer with, `answer` a body.
+
+    If it `drips`, a body is sent byte by byte.
+    """
 
     members: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     trouble: int | None = None
     answer: bytes | None = None
+    drips: bool = False
     credentials: list[str | None] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     url: str = ""
@@ -50,7 +54,8 @@ def serve_directory() -> Iterator[DirectoryServer]:
                 self.send_header("location", "/directory/organisations/acme/users/ada/projects")
             self.send_header("content-length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            for piece in (body[at : at + 1] for at in range(len(body))) if directory.drips else (body,):
+                self.wfile.write(piece)
 
         def log_message(self, *_: object) -> None: ...
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from equerry.adapters.directory.projects import MAX_BYTES, HttpDirectoryAdapter
+from equerry.adapters.directory.projects import MAX_BYTES, WHOLE_S, HttpDirectoryAdapter
 from equerry.adapters.directory.recent import KEPT_S, MOST, RecentDirectoryAdapter
 from equerry.adapters.jwt.directory import TokenDirectoryAdapter
 from equerry.domain.principal import Scope
@@ -15,7 +15,7 @@ from equerry.ports.directory import DirectoryPort
 from local.ports import find_free_port
 from tests.contract.databases import build_scope
 from tests.contract.directory_server import DirectoryServer, serve_directory
-from tests.fakes.clock import FixedClock
+from tests.fakes.clock import FixedClock, SteppingClock
 from tests.fakes.directory import MemoryDirectoryAdapter
 
 ADA = build_scope("acme", "auth0|ada")
@@ -38,7 +38,7 @@ def directory(request: pytest.FixtureRequest) -> Iterator[Directory]:
         yield Directory(TokenDirectoryAdapter(), _hold)
     else:
         with serve_directory() as server:
-            asked: DirectoryPort = HttpDirectoryAdapter(server.url, lambda: "s3cret")
+            asked: DirectoryPort = HttpDirectoryAdapter(server.url, lambda: "s3cret", FixedClock())
             port = RecentDirectoryAdapter(asked, FixedClock()) if request.param == "recent" else asked
             yield Directory(port, lambda scope, projects: _serve(server, scope, projects))
 
@@ -82,7 +82,7 @@ def server() -> Iterator[DirectoryServer]:
 
 
 def ask(server: DirectoryServer) -> tuple[ProjectId, ...]:
-    return HttpDirectoryAdapter(server.url, lambda: None).list_projects(ADA)
+    return HttpDirectoryAdapter(server.url, lambda: None, FixedClock()).list_projects(ADA)
 
 
 @pytest.mark.parametrize("trouble", [302, 401, 403, 500, 503])
@@ -117,16 +117,41 @@ def test_an_answer_of_another_form_closes(server: DirectoryServer, answer: bytes
         ask(server)
 
 
+def test_an_answer_that_comes_in_drips_closes_once_its_time_is_over(server: DirectoryServer) -> None:
+    server.answer, server.drips = b" " * 50 + b'{"projectIds": ["apollo"]}', True
+    port = HttpDirectoryAdapter(server.url, lambda: None, SteppingClock(step_s=WHOLE_S))
+
+    with pytest.raises(Unavailable):
+        port.list_projects(ADA)
+
+    assert ask(server) == ("apollo",)
+
+
+@pytest.mark.parametrize(
+    ("organisation", "user"), [("acme", ".."), ("acme", "."), ("..", "ada"), (".", "ada")]
+)
+def test_nobody_is_asked_for_whose_id_would_lead_to_another_address(
+    server: DirectoryServer, organisation: str, user: str
+) -> None:
+    server.answer = b'{"projectIds": ["apollo"]}'
+    port = HttpDirectoryAdapter(server.url, lambda: None, FixedClock())
+
+    with pytest.raises(Unavailable):
+        port.list_projects(build_scope(organisation, user))
+
+    assert server.paths == []
+
+
 def test_a_directory_that_is_not_there_closes() -> None:
     port = find_free_port()
 
     with pytest.raises(Unavailable):
-        HttpDirectoryAdapter(f"http://127.0.0.1:{port}", lambda: None).list_projects(ADA)
+        HttpDirectoryAdapter(f"http://127.0.0.1:{port}", lambda: None, FixedClock()).list_projects(ADA)
 
 
 def test_the_service_asks_in_its_own_name_and_a_rotated_one_is_picked_up(server: DirectoryServer) -> None:
     credentials = iter(("one", "two", None))
-    port = HttpDirectoryAdapter(server.url + "/", lambda: next(credentials))
+    port = HttpDirectoryAdapter(server.url + "/", lambda: next(credentials), FixedClock())
 
     for _ in range(3):
         port.list_projects(ADA)
@@ -138,7 +163,7 @@ def test_the_service_asks_in_its_own_name_and_a_rotated_one_is_picked_up(server:
 @pytest.mark.parametrize("url", ["", "directory", "http://directory.example.com", "ftp://127.0.0.1/"])
 def test_an_address_that_others_could_answer_for_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="DIRECTORY_URL"):
-        HttpDirectoryAdapter(url, lambda: None)
+        HttpDirectoryAdapter(url, lambda: None, FixedClock())
 
 
 @pytest.mark.req("A-PROJ-07", "F-TENV-02")

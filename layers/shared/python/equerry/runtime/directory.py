@@ -21,6 +21,6 @@ def build_directory(
         return TokenDirectoryAdapter()
     secrets = SecretsReader(clients.secrets, clock)
     asked = HttpDirectoryAdapter(
-        url, lambda: None if secret_arn is None else secrets.fetch_secret(secret_arn)
+        url, lambda: None if secret_arn is None else secrets.fetch_secret(secret_arn), clock
     )
     return RecentDirectoryAdapter(asked, clock)
