@@ -11,6 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from equerry.adapters.aws.uploads import VALID_FOR_S
+from equerry.adapters.postgres.activity import PostgresActivityAdapter
 from equerry.adapters.postgres.connections import PostgresConnections
 from equerry.adapters.postgres.disposals import PostgresDisposalAdapter
 from equerry.adapters.postgres.documents import PostgresDocumentAdapter
@@ -225,6 +226,17 @@ def test_a_late_look_leaves_a_document_that_was_announced_again_until_that_goes(
     while store.offboarding.delete_rows(OrganisationId("acme"), limit=9):
         pass
     assert later in list_moments()
+
+
+@pytest.mark.req("A-ERASE-04")
+def test_what_others_did_stays_and_names_the_person_no_more(store: Store) -> None:
+    run = store.converse(ADA)
+    PostgresActivityAdapter(store.runtime).record_reads(ADMIN, [run.run_id], at=NOON)
+
+    store.erasures.erase_rows(REQUEST, again_at=LATER)
+
+    assert store.count("assistant_actions") == 1
+    assert store.count("assistant_actions", "assistant_actions::text ~ '\\mada\\M'") == 0
 
 
 @pytest.mark.req("A-ERASE-04")

@@ -65,7 +65,7 @@ class MemoryActivityAdapter:
                     position=self._next_place(run_id, READS_FROM),
                     user_id=scope.user_id,
                     tool=READ_RECORD,
-                    arguments={"of": self.store.records[run_id].user_id},
+                    arguments={},
                     outcome="ok",
                     at=at,
                 )

@@ -61,9 +61,10 @@ WHERE NOT EXISTS (
     SELECT FROM assistant_actions WHERE run_id = %(run_id)s AND call_id = %(draft_id)s AND tool = %(tool)s
 )
 """
+# Which run, and not whose: an administrator's deed outlives the person whose record it was.
 _READ = """
 SELECT record.run_id, %(tool)s, record.conversation_id, record.organisation_id, %(user)s, place.next,
-    %(tool)s, jsonb_build_object('of', record.created_by), 'ok', null, null, null, null, %(at)s::timestamptz
+    %(tool)s, '{}'::jsonb, 'ok', null, null, null, null, %(at)s::timestamptz
 FROM place, assistant_run_records AS record
 WHERE record.run_id = %(run_id)s
 """
