@@ -37,7 +37,12 @@ def projects(
     Connects with MIGRATION_DATABASE_URL and GLOBAL_MIGRATION_DATABASE_URL, both past row-level security.
     """
     import psycopg
-    from equerry.adapters.postgres.backfill import NoProjects, WeakConnection, backfill_projects
+    from equerry.adapters.postgres.backfill import (
+        NoProjects,
+        UnusableQuery,
+        WeakConnection,
+        backfill_projects,
+    )
 
     assistant_url, product_url = _read_url(ASSISTANT), _read_url(PRODUCT)
     try:
@@ -52,8 +57,8 @@ def projects(
                 expects_projects=not no_projects,
                 report=lambda told: typer.echo(f"{told} conversations", err=True),
             )
-    except WeakConnection as weak:
-        raise LocalError(str(weak), "nothing was changed") from weak
+    except (WeakConnection, UnusableQuery) as refused:
+        raise LocalError(str(refused), "nothing was changed") from refused
     except NoProjects as none:
         raise LocalError(str(none), "--query, or --no-projects if it is so; nothing was changed") from none
     except psycopg.Error as failure:

@@ -129,11 +129,34 @@ def test_a_query_that_finds_no_project_opens_nothing_unless_it_is_meant(site: Si
     assert site.opens(member("acme"), site.old["acme"][0])
 
 
-def test_a_query_that_would_write_is_refused(site: Site) -> None:
-    code, _ = site.run("--query", "INSERT INTO projects VALUES ('acme', 'x') RETURNING organisation_id, id")
+@pytest.mark.parametrize("before", ["", "COMMIT; "])
+def test_a_query_that_would_write_is_refused(site: Site, before: str) -> None:
+    writes = "INSERT INTO projects VALUES ('acme', 'x') RETURNING organisation_id, id"
+
+    code, _ = site.run("--query", before + writes)
 
     assert code != 0
     assert site.known() == 0
+    with psycopg.connect(site.product.superuser_url) as session:
+        assert session.execute("SELECT count(*) FROM projects").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, organisation_id FROM projects",
+        "SELECT 'acme'",
+        "SELECT 'acme', 'apollo', 'gaia'",
+        "SELECT 'acme', null",
+        "SELECT 'acme', 'apollo,gaia'",
+        "SELECT 'acme', ''",
+        "SELECT null, 'apollo'",
+    ],
+)
+def test_a_query_of_something_else_opens_nothing_and_closes_nothing_for_good(site: Site, query: str) -> None:
+    code, said = site.run("--query", query)
+
+    assert (code, said, site.known()) == (1, "", 0)
 
 
 @pytest.mark.req("A-BACK-01", "A-BACK-02", "A-BACK-07", "A-PROJ-04", "A-PROJ-05")

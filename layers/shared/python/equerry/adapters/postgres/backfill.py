@@ -1,5 +1,6 @@
 """Tells conversations that are older than project membership of all their organisation's projects."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,12 @@ _TELL = """
 UPDATE assistant_conversations SET project_ids = %s, project_scope_known = true
 WHERE conversation_id = ANY (%s) AND NOT project_scope_known
 """
+# Null where there is nothing old.
+_KNOWS_ANY = """
+SELECT bool_or(organisation_id = ANY (%s)) FROM assistant_conversations WHERE NOT project_scope_known
+"""
+_ID = re.compile(r"[\w.@|:+=~-]{1,128}", re.ASCII)
+"""As a token's and a directory's ids are: any other would close a conversation for good."""
 
 
 class WeakConnection(Exception):
@@ -33,7 +40,11 @@ class WeakConnection(Exception):
 
 
 class NoProjects(Exception):
-    """The product's database lists no project of anybody; nothing was changed."""
+    """The product's database lists no project of anybody who has anything old; nothing was changed."""
+
+
+class UnusableQuery(Exception):
+    """What the query lists is no organisation's id and a project's; nothing was changed."""
 
 
 @result
@@ -64,13 +75,15 @@ def backfill_projects(
         report: told after each batch how many there are so far.
 
     Raises:
-        WeakConnection, NoProjects: see there.
+        WeakConnection, NoProjects, UnusableQuery: see there.
     """
     for name, session in (("assistant", assistant), ("product", product)):
         _require_strong(name, session)
     projects = _list_projects(product, query)
     if expects_projects and not projects:
         raise NoProjects("the product's database lists no project; is the query the right one?")
+    if expects_projects and not _knows_any(assistant, projects):
+        raise NoProjects("the query lists projects, but of no organisation with old conversations")
     organisations: set[str] = set()
     told, after = 0, None
     while batch := _tell_batch(assistant, projects, after, batch_size):
@@ -92,9 +105,24 @@ def _list_projects(product: "Session", query: str) -> Mapping[str, list[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     with product.transaction():
         product.execute("SET TRANSACTION READ ONLY")
-        for organisation, project in product.execute(query.encode()):
-            found[str(organisation)].add(str(project))
+        # Prepared, it can be one statement alone: a second one could end the transaction and write.
+        for row in product.execute(query.encode(), prepare=True):
+            organisation, project = _read_ids(row)
+            found[organisation].add(project)
     return {organisation: sorted(ids) for organisation, ids in found.items()}
+
+
+def _read_ids(row: Sequence[object]) -> tuple[str, str]:
+    ids = [str(each) for each in row if each is not None]
+    if len(row) != 2 or len(ids) != 2 or not all(_ID.fullmatch(each) for each in ids):
+        raise UnusableQuery("the query must list an organisation's id and a project's, a row a project")
+    return ids[0], ids[1]
+
+
+def _knows_any(assistant: "Session", projects: Mapping[str, list[str]]) -> bool:
+    """Whether some organisation with old conversations is known; vacuously so where nothing is old."""
+    row = assistant.execute(_KNOWS_ANY, (list(projects),)).fetchone()
+    return row is None or row[0] is not False
 
 
 def _tell_batch(
