@@ -30,7 +30,8 @@ from tests.contract.databases import build_scope
 from tests.fakes.clock import NOON, FixedClock
 from tests.fakes.life import MemoryCounterAdapter, MemoryRemainsAdapter
 
-ADA, BEN = build_scope("acme", "ada"), build_scope("acme", "ben")
+# No name can be made of hexadecimal digits: random ids lie beside them.
+ADA, BEN = build_scope("acme", "nora"), build_scope("acme", "ben")
 ZOE = build_scope("rival", "zoe")
 Count = Callable[[], int]
 
@@ -170,8 +171,8 @@ class Bucket:
 def test_what_is_gone_is_counted_once_and_what_is_absent_is_no_error(kept: Kept) -> None:
     before = kept.count()
 
-    first = kept.remains.dispose((of("conversation", ADA, "c-ada"), person(ADA)))
-    again = kept.remains.dispose((of("conversation", ADA, "c-ada"), person(ADA)))
+    first = kept.remains.dispose((of("conversation", ADA, "c-nora"), person(ADA)))
+    again = kept.remains.dispose((of("conversation", ADA, "c-nora"), person(ADA)))
     stranger = kept.remains.dispose((of("run", ADA, "nobody"), of("document", ADA, "no/such")))
 
     assert first > 0
@@ -186,10 +187,10 @@ def test_a_person_leaves_no_item_and_the_organisation_keeps_its_counters(aws: Aw
         tables.fill(scope)
     remains = DynamoRemainsAdapter(aws.dynamodb, tables.names)
 
-    remains.dispose((of("conversation", ADA, "c-ada"), of("run", ADA, "r-ada"), person(ADA)))
+    remains.dispose((of("conversation", ADA, "c-nora"), of("run", ADA, "r-nora"), person(ADA)))
 
     left = tables.read()
-    assert "ada" not in str(left)
+    assert "nora" not in str(left)
     assert {"pk": {"S": "acme"}, "sk": {"S": "ORGANISATION"}} in left
     assert len([item for item in left if "ben" in str(item)]) == 10
 
@@ -201,7 +202,7 @@ def test_a_person_s_subscriptions_to_conversations_that_stay_go_too(aws: AwsClie
 
     remains.dispose((person(ADA),))
 
-    assert not [item for item in tables.read() if "socket-ada" in str(item)]
+    assert not [item for item in tables.read() if "socket-nora" in str(item)]
 
 
 @pytest.mark.req("F-TENV-04")
@@ -215,7 +216,7 @@ def test_an_organisation_leaves_nothing_and_others_keep_theirs(aws: AwsClients) 
     DynamoRemainsAdapter(aws.dynamodb, tables.names).dispose((of("organisation", ADA), *runs))
     S3RemainsAdapter(aws.s3, bucket.name).dispose((of("organisation", ADA),))
 
-    assert not [item for item in tables.read() if "acme" in str(item) or "ada" in str(item)]
+    assert not [item for item in tables.read() if "acme" in str(item) or "nora" in str(item)]
     assert len(tables.read()) == 11
     assert len(bucket.list_keys()) == 4
     assert all("rival" in key for key in bucket.list_keys())
@@ -236,7 +237,7 @@ def test_every_version_of_a_conversation_s_bodies_goes_and_no_other_conversation
 
     assert removed == 3 * conversations
     left = {key for key in bucket.list_keys() if key.startswith("artifacts/")}
-    assert left == {"artifacts/acme/ada/gone-1x/a", "artifacts/acme/ben/gone-0/a"}
+    assert left == {"artifacts/acme/nora/gone-1x/a", "artifacts/acme/ben/gone-0/a"}
 
 
 def test_a_document_s_uploads_go_in_every_version(aws: AwsClients) -> None:
@@ -273,7 +274,7 @@ def test_a_person_s_bodies_in_an_organisation_go_also_where_no_row_leads_to_them
     left = {key for key in bucket.list_keys() if key.startswith("artifacts/")}
     assert left == {
         "artifacts/acme/ben/nobody-knows-of-it/a",
-        "artifacts/rival/ada/nobody-knows-of-it/a",
+        "artifacts/rival/nora/nobody-knows-of-it/a",
     }
 
 
