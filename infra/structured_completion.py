@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from aws_cdk import Aws
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
@@ -45,6 +45,9 @@ class StructuredCompletion(Construct):
         self.waited = self._function("Function", "structured_completion.handler.handle", settings)
         self.streamed = self._function("Stream", "structured_completion.streaming.handle", settings)
         self.streamed.function.add_environment("RESPONSE_STREAM_CONTENT_TYPE", CONTENT_TYPE)
+        for made in (self.waited, self.streamed):
+            # Nobody reads what an invocation of type Event brings; Lambda would pay for it three times.
+            made.live.configure_async_invoke(retry_attempts=0, max_event_age=Duration.minutes(1))
         role = self.waited.role
         models.grant(role, conversations=False)
         switches.grant_read_levels(role)

@@ -142,6 +142,20 @@ def test_neither_has_an_address_a_vpc_or_a_policy_of_its_own(stage: SynthesisedS
         assert "StructuredCompletion" not in str(permission["FunctionName"])
 
 
+def test_what_nobody_waits_for_is_not_asked_three_times(stage: SynthesisedStage) -> None:
+    """Lambda keeps an event for six hours otherwise, and repeats one that failed twice."""
+    configured = {
+        str(entry["FunctionName"]): (entry["MaximumRetryAttempts"], entry["MaximumEventAgeInSeconds"])
+        for entry in stage.of_type("AWS::Lambda::EventInvokeConfig").values()
+        if "live" in str(entry["Qualifier"]).lower()
+    }
+    aliases = stage.of_type("AWS::Lambda::Alias").values()
+    own = {str(alias["FunctionName"]) for alias in aliases if "StructuredCompletion" in str(alias)}
+
+    assert len(own) == 2
+    assert configured == dict.fromkeys(own, (0, 60))
+
+
 @pytest.mark.req("A-SC-05", "A-SCST-04")
 def test_callers_find_both_aliases(stage: SynthesisedStage) -> None:
     outputs = stage.template["Outputs"]
