@@ -40,6 +40,7 @@ class DisposalPort(Protocol):
 
         An organisation as a whole is never among them: it goes only by its purge, which has just asked for
         its status.
+        A document that was announced again before its note was due is not either, until that one has gone.
         """
         ...
 
