@@ -124,6 +124,29 @@ def test_a_pattern_that_explodes_elsewhere_is_run_in_linear_time(pattern: str) -
     assert taken.find_problem({"a" * 50_000 + "!": 1}) is None
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        (r"^[\u4e00-\u9fff]+$", "中文", True),
+        (r"^[\u4e00-\u9fff]+$", "abc", False),
+        (r"^\ud83d\ude42$", "\N{SLIGHTLY SMILING FACE}", True),
+        (r"^\\u4e00$", r"\u4e00", True),
+        (r"^\d\u00E9\.$", "7é.", True),
+    ],
+)
+def test_a_pattern_may_write_its_characters_as_javascript_does(
+    pattern: str, text: str, *, fits: bool
+) -> None:
+    taken = parse_schema({"properties": {"a": {"pattern": pattern}}})
+
+    assert (taken.find_problem({"a": text}) is None) == fits
+
+
+def test_half_a_character_in_a_pattern_is_refused() -> None:
+    with pytest.raises(SchemaRefused, match="cannot be read"):
+        parse_schema({"pattern": r"[\ud83c-\ud83f]"})
+
+
 def test_references_that_multiply_end_with_the_budget() -> None:
     pairs = {f"d{place}": {"allOf": [ref(f"d{place + 1}")] * 2} for place in range(40)}
     taken = parse_schema({**ref("d0"), "$defs": {**pairs, "d40": {}}}, most_steps=20_000)

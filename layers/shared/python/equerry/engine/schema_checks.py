@@ -1,5 +1,6 @@
 """Runs a stranger's schema: patterns in linear time, and no more steps than a budget."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -18,6 +19,11 @@ LONGEST_PATTERN = 1_024
 _LARGEST_PATTERN_BYTES = 1 << 20
 _REFERENCE = 10
 """Steps of a reference: following one takes as long as so many plain keywords."""
+
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][\da-fA-F]{2})\\u([dD][c-fC-F][\da-fA-F]{2})|u(?![dD][89a-fA-F])([\da-fA-F]{4})|.)",
+    re.DOTALL,
+)
 
 _steps_left: ContextVar[list[int]] = ContextVar("steps_left")
 _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
@@ -94,7 +100,7 @@ def _require_pattern(pattern: str, where: str) -> None:
     try:
         _compile(pattern)
     except re2.error:
-        raise SchemaRefused(f"{where}: a pattern that cannot be run in linear time") from None
+        raise SchemaRefused(f"{where}: a pattern that cannot be read, or not be run in linear time") from None
 
 
 @cache
@@ -123,6 +129,14 @@ def _count(name: str, check: _Keyword) -> _Keyword:
     return counted
 
 
+def _write_escape(found: re.Match[str]) -> str:
+    """Return an escape as this engine writes it; JavaScript has \\uXXXX, twice for some characters."""
+    first, second, single = found.groups()
+    if first:
+        return rf"\x{{{0x10000 + ((int(first, 16) - 0xD800) << 10) + int(second, 16) - 0xDC00:x}}}"
+    return rf"\x{{{single}}}" if single else found[0]
+
+
 @lru_cache(maxsize=512)
 def _compile(pattern: str) -> Any:
     import re2
@@ -130,7 +144,7 @@ def _compile(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _LARGEST_PATTERN_BYTES
-    return re2.compile(pattern, options)
+    return re2.compile(_ESCAPE.sub(_write_escape, pattern), options)
 
 
 def _matches(pattern: str, text: str) -> bool:
