@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from equerry.adapters.jwt.identity import JwksIdentityAdapter
-from equerry.adapters.jwt.keys import MAX_BYTES, PublishedKeys
+from equerry.adapters.jwt.keys import MAX_BYTES, TIMEOUT_S, PublishedKeys
 from equerry.kernel.errors import Unauthenticated, Unavailable
 
 from tests.contract.issuer import Issuer, serve_issuer
-from tests.fakes.clock import NOON, FixedClock
+from tests.fakes.clock import NOON, FixedClock, SteppingClock
 
 
 @pytest.fixture
@@ -154,6 +154,13 @@ def test_an_endless_answer_is_not_read_to_its_end(keys: PublishedKeys, issuer: I
 
     with pytest.raises(Unavailable):
         keys.find_key("key-1")
+
+
+def test_an_answer_that_comes_in_drips_is_given_up_on(issuer: Issuer) -> None:
+    with pytest.raises(Unavailable):
+        PublishedKeys(issuer.url, SteppingClock(step_s=TIMEOUT_S)).find_key("key-1")
+
+    assert issuer.requests == 1
 
 
 def test_an_issuer_that_says_nothing_is_given_up_on() -> None:

@@ -96,8 +96,14 @@ class PublishedKeys:
 
     def _download(self) -> bytes:
         request = Request(self._url, headers={"accept": "application/json"})  # noqa: S310  # checked when built
+        until_s = self._clock.monotonic_s() + TIMEOUT_S
+        content = b""
         with self._opener.open(request, timeout=TIMEOUT_S) as answer:
-            content = bytes(answer.read(MAX_BYTES + 1))
+            while len(content) <= MAX_BYTES and (more := answer.read1(MAX_BYTES)):
+                content += more
+                # A server that sends a byte now and then is never silent for as long as it may be.
+                if self._clock.monotonic_s() >= until_s:
+                    raise TimeoutError("the issuer takes too long to answer")
         if len(content) > MAX_BYTES:
             raise _MalformedKeys(f"more than {MAX_BYTES} bytes")
         return content
