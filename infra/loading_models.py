@@ -10,7 +10,7 @@ from equerry.domain.routing import PURPOSES
 from equerry.runtime.models import KEYED, LIVE
 
 from infra import config
-from infra.model_evaluations import EVALUATIONS, find_admitted
+from infra.model_evaluations import EVALUATIONS, describe_lack, find_admitted
 from infra.reading import Reader
 
 _HTTPS = r"https://[^\s]+"
@@ -70,7 +70,7 @@ def _admit(table: Reader, model: config.ModelConfig) -> dict[str, str]:
         return {}
     for pair in model.pairs:
         if pair not in admitted:
-            table.refuse(pair, f"has not passed the evaluation: run `equerry models check {pair}`")
+            table.refuse(pair, f"{describe_lack(folder, pair)}: run `equerry models check {pair}`")
     return {pair: admitted[pair] for pair in model.pairs if pair in admitted}
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from equerry.domain.evaluations import ModelEvaluation, decode_evaluation
+from equerry.domain.evaluations import CASES_VERSION, ModelEvaluation, decode_evaluation
 from equerry.evaluation.model_cases import list_cases
 
 EVALUATIONS = Path(__file__).parent / "stages" / "evaluations"
@@ -27,6 +27,18 @@ def find_admitted(folder: Path) -> dict[str, str]:
         for found in read_evaluations(folder)
         if found.admits and required == {each.case for each in found.outcomes if each.required}
     }
+
+
+def describe_lack(folder: Path, pair: str) -> str:
+    """Return why a pair of provider/model is not admitted, as what is said of it."""
+    known = {f"{found.choice.provider}/{found.choice.model}": found for found in read_evaluations(folder)}
+    found = known.get(pair)
+    if found is None:
+        return "has no evaluation"
+    failed = [each.case for each in found.outcomes if not each.holds]
+    if found.admits or found.cases_version != CASES_VERSION or not failed:
+        return f"was evaluated on {found.evaluated_on} with other cases than today's"
+    return f"did not pass its evaluation of {found.evaluated_on} ({', '.join(failed)})"
 
 
 def _read(path: Path) -> ModelEvaluation:

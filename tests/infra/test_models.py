@@ -104,12 +104,12 @@ def test_a_stage_without_models_admits_none_and_a_desk_all(
 
 
 LACKING = {
-    "none": (),
-    "one that was not passed": (evaluate("anthropic/claude-x", passed=1),),
-    "one with other cases": (evaluate("anthropic/claude-x", cases_version=0),),
-    "another model's": (evaluate("anthropic/claude-y"),),
-    "one without its cases": (replace(evaluate("anthropic/claude-x"), outcomes=()),),
-    "one without all its cases": (
+    "has no evaluation": (),
+    "has no evaluation of its own": (evaluate("anthropic/claude-y"),),
+    "did not pass": (evaluate("anthropic/claude-x", passed=1),),
+    "with other cases": (evaluate("anthropic/claude-x", cases_version=0),),
+    "with other cases than none": (replace(evaluate("anthropic/claude-x"), outcomes=()),),
+    "with other cases than one": (
         replace(evaluate("anthropic/claude-x"), outcomes=evaluate("anthropic/claude-x").outcomes[:1]),
     ),
 }
@@ -132,8 +132,11 @@ def test_no_stage_is_deployed_with_a_model_that_nothing_admits(
     }
     table["model"] = {**roles[role], "evaluations": str(folder)}
 
-    with pytest.raises(ConfigurationRefused, match="run `equerry models check anthropic/claude-x`"):
+    with pytest.raises(
+        ConfigurationRefused, match="run `equerry models check anthropic/claude-x`"
+    ) as refused:
         parse(table, source="test")
+    assert " ".join(lacking.split()[:3]) in str(refused.value)
 
 
 def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path) -> None:
