@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Self
 
 from local.errors import LocalError
+from local.files import read_json
+from local.liveness import find_reporter
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGE = "local"
+STATUS = "status.json"
 STACK = f"Equerry-{STAGE}"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
@@ -39,12 +42,15 @@ class Places:
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read EQUERRY_STATE_DIR, EQUERRY_ENFORCE_IAM and the four EQUERRY_*_PORT.
 
+        What is not set is as the stack has it that runs from the state folder, and usual if none does.
+
         Raises:
             LocalError: a port is no number from 1 to 65535.
         """
         state = Path(environ.get("EQUERRY_STATE_DIR") or ROOT / ".local").absolute()
-        ports = {name: _parse_port(environ, variable, usual) for name, (variable, usual, _) in PORTS.items()}
-        return cls(state=state, enforce_iam=environ.get("EQUERRY_ENFORCE_IAM") == "true", **ports)
+        said = {**_read_running(state), **{name: text for name, text in environ.items() if text}}
+        ports = {name: _parse_port(said, variable, usual) for name, (variable, usual, _) in PORTS.items()}
+        return cls(state=state, enforce_iam=said.get("EQUERRY_ENFORCE_IAM") == "true", **ports)
 
     def to_env(self) -> dict[str, str]:
         """Write what `from_env` reads."""
@@ -90,7 +96,7 @@ class Places:
     @property
     def status(self) -> Path:
         """What the supervisor last said about its parts."""
-        return self.state / "status.json"
+        return self.state / STATUS
 
     @property
     def lock(self) -> Path:
@@ -101,6 +107,12 @@ class Places:
     def certificate(self) -> Path:
         """The emulator's self-signed certificate, present when it speaks TLS."""
         return self.state / "emulator" / "certificate.pem"
+
+
+def _read_running(state: Path) -> dict[str, str]:
+    """Return what the stack that runs from a state folder was started with; nothing if none runs."""
+    status = read_json(state / STATUS)
+    return {} if find_reporter(status) is None else dict(status.get("environment", {}))
 
 
 def _parse_port(environ: Mapping[str, str], variable: str, usual: int) -> int:

@@ -19,6 +19,7 @@ from local.deploy import deploy
 from local.emulator import Emulator, ensure_environment, save_state
 from local.errors import LocalError, PartFailed
 from local.files import read_json
+from local.liveness import SUPERVISOR, is_ours
 from local.locking import hold
 from local.machine import find_cdk, require_node
 from local.model import choose_model
@@ -26,7 +27,7 @@ from local.places import PORTS, ROOT, Places
 from local.ports import require_free
 from local.postgres import EmbeddedPostgres, reachable_home
 from local.progress import Progress
-from local.supervisor import WATCH_S, find_supervisor, is_ours
+from local.supervisor import WATCH_S, find_supervisor
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 75.0
@@ -119,7 +120,7 @@ class Stack:
 
     def _wait_for_end(self, pid: int) -> None:
         deadline = time.monotonic() + STOP_TIMEOUT_S
-        while is_ours(pid, "local.supervisor"):
+        while is_ours(pid, SUPERVISOR):
             if time.monotonic() > deadline:
                 os.kill(pid, signal.SIGKILL)
                 return

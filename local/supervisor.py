@@ -8,11 +8,11 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 from types import FrameType
 
 from local.errors import LocalError
 from local.files import read_json, write_json
+from local.liveness import find_reporter
 from local.parts import Part, build_parts, state_of
 from local.places import Places
 
@@ -90,21 +90,7 @@ class Supervisor:
 
 def find_supervisor(places: Places) -> int | None:
     """Return the process id of the supervisor of this state folder; None if there is none alive."""
-    status = read_json(places.status)
-    if not isinstance(status, dict):
-        return None
-    pid = int(status["pid"])
-    return pid if is_ours(pid, "local.supervisor") else None
-
-
-def is_ours(pid: int, word: str) -> bool:
-    """Say whether a process lives and has `word` in its command line (a reused id does not count)."""
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    command = Path(f"/proc/{pid}/cmdline")
-    return not command.exists() or word.encode() in command.read_bytes()
+    return find_reporter(read_json(places.status))
 
 
 def main() -> None:

@@ -13,17 +13,6 @@ from local.ports import find_free_port
 
 
 @pytest.fixture
-def supervisor() -> Iterator[int]:
-    """A process that looks like a supervisor."""
-    words = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()", "local.supervisor"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        yield process.pid
-        process.communicate()
-
-
-@pytest.fixture
 def listening() -> Iterator[int]:
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         yield server.server_port
