@@ -59,4 +59,6 @@ def migrations_in(folder: Path) -> dict[str, str]:
 
 
 def _secrets(database: Database) -> list[str]:
-    return [database.owner_arn, database.runtime.arn, database.platform.arn]
+    """Return what changes whenever a role has another password: the migrator must set it then."""
+    roles = [f"{role.arn} {role.content}" for role in (database.runtime, database.platform)]
+    return [database.owner_arn, *roles]

@@ -60,6 +60,8 @@ class RoleSecret(Construct):
         )
         acknowledge(self._secret, "AwsSolutions-SMG4", reason=ROTATION_REASON)
         self.arn = secret_arn(self._secret)
+        self.content = f"{username}@{endpoint.host}:{endpoint.port}/{endpoint.name}"
+        """What it holds beside the password, which is made anew whenever this changes."""
 
     def grant_read(self, grantee: iam.IGrantable) -> None:
         """Let a function read the current value."""

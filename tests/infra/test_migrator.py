@@ -12,6 +12,7 @@ import pytest
 from migrator import custom_resource
 
 from infra.migrator import migrations_in
+from tests.infra.stages import SynthesisedStage, synthesise
 
 
 class Answers(HTTPServer):
@@ -104,3 +105,33 @@ def test_a_changed_migration_is_seen_and_other_files_are_not(tmp_path: Path) -> 
 
     assert same == before
     assert migrations_in(tmp_path) != before
+
+
+def read_secrets(stage: SynthesisedStage) -> tuple[Any, list[Any]]:
+    """What the migrator is told of the secrets, and the templates that passwords are made for."""
+    (applied,) = stage.of_type("Custom::EquerryMigrations").values()
+    made = [
+        secret["GenerateSecretString"]["SecretStringTemplate"]
+        for secret in stage.of_type("AWS::SecretsManager::Secret").values()
+        if "GenerateSecretString" in secret
+    ]
+    return applied["Secrets"], made
+
+
+def test_a_password_that_is_made_anew_is_set_by_the_same_deployment(
+    local: SynthesisedStage, tmp_path: Path
+) -> None:
+    overrides = tmp_path / "moved.toml"
+    overrides.write_text("[database]\nport = 5999\n")
+    told, made = read_secrets(local)
+    told_moved, made_moved = read_secrets(synthesise("local", overrides=str(overrides)))
+
+    assert made != made_moved
+    assert told != told_moved
+
+
+def test_a_database_elsewhere_is_another_secret_to_the_migrator(production: SynthesisedStage) -> None:
+    told, _ = read_secrets(production)
+
+    assert json.dumps(told).count("Endpoint.Address") == 2
+    assert json.dumps(told).count("Endpoint.Port") == 2
