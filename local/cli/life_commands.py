@@ -1,6 +1,7 @@
 """`equerry sweep retention` and `equerry erase user`."""
 
 import json
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from local.cli.inputs import require_identifier
 from local.errors import BadInput, LocalError
-from local.places import Places
+from local.places import STAGE, Places
 
 if TYPE_CHECKING:
     from local.cli.life import Keeper
@@ -103,38 +104,63 @@ def build_sweep(
 
 
 def open_keeper(stage: str | None, region: str | None) -> "Keeper":
-    """Return the retention function of a deployed stage, or of the local stack."""
-    import boto3
-    from botocore.config import Config
+    """Return the retention function of a deployed stage, or of the local stack.
+
+    Raises:
+        LocalError: the stage cannot be seen, or has no such function yet.
+    """
     from botocore.exceptions import BotoCoreError, ClientError
 
-    from local.aws import Session
-    from local.cli.life import LONGEST_S, Keeper
+    from local.cli.life import Keeper
 
-    patient = Config(read_timeout=LONGEST_S, retries={"total_max_attempts": 1})
-    clients: Any
+    name = stage or STAGE
+    stacks, functions, objects = _open_clients(stage, region)
+    try:
+        (found,) = stacks.describe_stacks(StackName=f"Equerry-{name}")["Stacks"]
+    except (ClientError, BotoCoreError) as failure:
+        raise LocalError(
+            f"there is no stage {name!r} to be seen: {failure}",
+            "check the credentials, --stage and --region" if stage else "make up",
+        ) from failure
+    function_name, bucket = read_outputs(found, name)
+    return Keeper(functions=functions, objects=objects, function_name=function_name, bucket=bucket)
+
+
+def read_outputs(found: Mapping[str, Any], stage: str) -> tuple[str, str]:
+    """Return the retention function's name and the bucket of a stack as CloudFormation describes it.
+
+    Raises:
+        LocalError: it does not have them: its first deployment has not ended, or is of an old version.
+    """
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+    try:
+        return outputs["RetentionFunctionName"], outputs["UploadsBucketName"]
+    except KeyError as missing:
+        raise LocalError(
+            f"the stage {stage!r} has no {missing.args[0]} ({found.get('StackStatus', 'in no known state')})",
+            "wait until its deployment has ended, and try again",
+        ) from None
+
+
+def _open_clients(stage: str | None, region: str | None) -> tuple[Any, Any, Any]:
+    """Return the clients of CloudFormation, Lambda and S3."""
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    from local.aws import Session
+    from local.cli.life import LONGEST_S
+
     if stage is None:
         local = Session(Places.from_env())
-        clients = (local.cloudformation, local.patient_functions(LONGEST_S), local.s3)
-    else:
+        return local.cloudformation, local.patient_functions(LONGEST_S), local.s3
+    patient = Config(read_timeout=LONGEST_S, retries={"total_max_attempts": 1})
+    try:
         session = boto3.Session(region_name=region)
-        clients = (
+        return (
             session.client("cloudformation"),
             session.client("lambda", config=patient),
             session.client("s3"),
         )
-    stacks, functions, objects = clients
-    try:
-        (found,) = stacks.describe_stacks(StackName=f"Equerry-{stage or 'local'}")["Stacks"]
-    except (ClientError, BotoCoreError) as failure:
-        raise LocalError(
-            f"there is no stage {stage or 'local'!r} to be seen: {failure}",
-            "check the credentials, --stage and --region" if stage else "make up",
-        ) from failure
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
-    return Keeper(
-        functions=functions,
-        objects=objects,
-        function_name=outputs["RetentionFunctionName"],
-        bucket=outputs["UploadsBucketName"],
-    )
+    except BotoCoreError as failure:
+        raise LocalError(f"AWS cannot be asked: {failure}", "give --region, or set AWS_REGION") from None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from local.errors import LocalError
-from local.places import Places
+from local.places import STAGE, Places
 
 if TYPE_CHECKING:
     from local.cli.switching import Switchboard
@@ -61,7 +61,7 @@ def open_switchboard(stage: str | None, region: str | None) -> "Switchboard":
     from local.cli.switching import Switchboard
 
     if stage is None:
-        return Switchboard(Session(Places.from_env()).ssm, "local")
+        return Switchboard(Session(Places.from_env()).ssm, STAGE)
     try:
         return Switchboard(boto3.Session(region_name=region).client("ssm"), stage)
     except BotoCoreError as failure:

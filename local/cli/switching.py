@@ -8,6 +8,7 @@ from equerry.domain.switches import NOTHING_OFF, NamedLevel, is_switch_name, rea
 from equerry.runtime.tools import PACKS
 
 from local.errors import BadInput, LocalError
+from local.places import STAGE
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -58,10 +59,14 @@ class Switchboard:
         names = off.names - {name} if on else off.names | {name}
         self._write(level, ",".join(sorted(str(one) for one in names)) or NOTHING_OFF)
 
+    @property
+    def _hint(self) -> str:
+        return "make up" if self.stage == STAGE else "check the credentials, --stage and --region"
+
     def _require_stage(self) -> None:
         """A parameter that functions do not read must not come to be by a slip of the pen."""
         if not self._read([self._name_of(PLATFORM)]):
-            raise LocalError(f"there is no stage {self.stage!r} in this account and region", _CREDENTIALS)
+            raise LocalError(f"there is no stage {self.stage!r} in this account and region", self._hint)
 
     def _name_of(self, level: str) -> str:
         base = f"/equerry/{self.stage}"
@@ -71,14 +76,14 @@ class Switchboard:
         try:
             answer = self.ssm.get_parameters(Names=names)
         except (ClientError, BotoCoreError) as failure:
-            raise LocalError(f"the switches cannot be read: {failure}", _CREDENTIALS) from failure
+            raise LocalError(f"the switches cannot be read: {failure}", self._hint) from failure
         return {entry["Name"]: entry["Value"] for entry in answer["Parameters"]}
 
     def _write(self, level: str, text: str) -> None:
         try:
             self.ssm.put_parameter(Name=self._name_of(level), Value=text, Type="String", Overwrite=True)
         except (ClientError, BotoCoreError) as failure:
-            raise LocalError(f"the switch was not turned: {failure}", _CREDENTIALS) from failure
+            raise LocalError(f"the switch was not turned: {failure}", self._hint) from failure
 
 
 def _check(level: str, name: str | None, *, unknown: bool) -> None:
@@ -94,6 +99,3 @@ def _check(level: str, name: str | None, *, unknown: bool) -> None:
             f"there is no {level} {name!r} in this version: {', '.join(known)}",
             "--unknown turns it off all the same",
         )
-
-
-_CREDENTIALS = "check the credentials, --stage and --region"

@@ -12,7 +12,7 @@ from botocore.stub import Stubber
 from starlette.testclient import TestClient
 
 from local.cli.life import Keeper, NotDone, claim_file
-from local.cli.life_commands import build_sweep, retention
+from local.cli.life_commands import build_sweep, open_keeper, read_outputs, retention
 from local.errors import BadInput, LocalError
 from local.issuer import build_app
 from local.keys import KeyRing
@@ -39,6 +39,33 @@ def test_a_function_that_cannot_be_called_is_told_with_what_to_do(code: str, hin
         keeper.send({"kind": "sweep"})
 
     assert hint in refused.value.remedy
+
+
+def test_a_stage_without_a_region_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+
+    with pytest.raises(LocalError) as caught:
+        open_keeper("production", None)
+
+    assert "--region" in caught.value.remedy
+
+
+def test_a_stage_whose_first_deployment_has_not_ended_is_told_as_that() -> None:
+    with pytest.raises(LocalError, match=r"RetentionFunctionName.*CREATE_IN_PROGRESS") as caught:
+        read_outputs({"StackStatus": "CREATE_IN_PROGRESS"}, "local")
+
+    assert "deployment has ended" in caught.value.remedy
+
+
+def test_the_outputs_of_a_stage_name_its_function_and_its_bucket() -> None:
+    said = {"RetentionFunctionName": "keep", "UploadsBucketName": "uploads", "Other": "x"}
+    outputs = [{"OutputKey": key, "OutputValue": text} for key, text in said.items()]
+
+    assert read_outputs({"Outputs": outputs}, "local") == ("keep", "uploads")
 
 
 @pytest.mark.req("A-CLI-01", "A-CLI-02", "A-CLI-03")

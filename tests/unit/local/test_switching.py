@@ -124,6 +124,16 @@ def test_a_stage_that_is_not_there_cannot_be_turned_by_mistake(deployed: Deploym
         Switchboard(deployed.board.ssm, "amce").turn("platform", None, on=False)
 
 
+@pytest.mark.parametrize(("stage", "remedy"), [("local", "make up"), ("amce", "check the credentials")])
+def test_a_stage_that_is_not_there_is_told_with_what_can_be_done_about_it(
+    deployed: Deployment, stage: str, remedy: str
+) -> None:
+    with pytest.raises(LocalError) as caught:
+        Switchboard(deployed.board.ssm, stage).turn("platform", None, on=False)
+
+    assert caught.value.remedy.startswith(remedy)
+
+
 def test_a_stage_without_a_region_is_refused_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
