@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 from urllib.parse import quote
 
+import typer
+
 from local.cli.api import Api
 from local.cli.following import Envelope, follow
 
@@ -46,9 +48,11 @@ class Asker:
         except KeyboardInterrupt:
             self.api.post(f"{run_address}/cancel")
             self._say("cancelled")
+            self._name(conversation, run_id)
             raise
         run: Run = self.api.get(run_address, wait=25)
         self._finish(run, written)
+        self._name(conversation, run_id)
         return run
 
     def _open_conversation(self, question: str) -> str:
@@ -95,6 +99,11 @@ class Asker:
             self._say(
                 f"✗ the turn ended early ({run['stopReason']}){': ' + error['message'] if error else ''}"
             )
+
+    def _name(self, conversation: str, run_id: str) -> None:
+        """Tell what `--conversation` and `run show` take; the run as JSON has both."""
+        if not self.quiet:
+            typer.secho(f"conversation {conversation}  run {run_id}", file=self.status, dim=True)
 
     def _write(self, text: str) -> None:
         if not self.quiet:

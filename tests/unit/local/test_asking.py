@@ -83,7 +83,7 @@ def test_the_answer_is_shown_with_numbered_sources() -> None:
     assert said(asking.answer) == (
         "It runs first.[1]\n\nSources\n  [1] Hooks › onRequest (hooks.md)\n      “Runs first.”\n"
     )
-    assert said(asking.status) == "· Searching the documents\n"
+    assert said(asking.status) == "· Searching the documents\nconversation c  run r\n"
 
 
 def test_an_answer_that_verification_changed_is_shown_as_it_was_kept() -> None:
@@ -101,6 +101,7 @@ def test_a_turn_that_ends_early_says_so() -> None:
 
     assert run["stopReason"] == "interrupted"
     assert "interrupted): the worker was lost" in said(asking.status)
+    assert said(asking.status).endswith("conversation c  run r\n")
 
 
 def test_a_conversation_can_be_continued() -> None:
@@ -124,6 +125,7 @@ def test_an_interrupt_cancels_the_run() -> None:
         stopped.ask("When?", None)
 
     assert ("POST", "/runs/r/cancel") in api.requests
+    assert said(stopped.status) == "cancelled\nconversation c  run r\n"
 
 
 def test_without_documents_it_says_how_to_index_and_the_question_is_put_all_the_same() -> None:
