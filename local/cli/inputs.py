@@ -22,6 +22,13 @@ def require_text(text: str, *, what: str) -> str:
     return text
 
 
+def require_question(text: str) -> str:
+    """Return the question; raises BadInput if there is none, or it could not be sent."""
+    if not text.strip():
+        raise BadInput("the question is empty", 'equerry ask "What do I want to know?"')
+    return require_text(text, what="the question")
+
+
 def require_corpus(name: str) -> str:
     """Return the corpus's name; raises BadInput unless it is what the server takes."""
     if CORPUS.fullmatch(name) is None:

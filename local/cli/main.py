@@ -16,7 +16,13 @@ from local.cli.api import Api, find_target
 from local.cli.asking import GOOD_ENDS, Asker
 from local.cli.backfill_commands import backfill_app
 from local.cli.indexing import Indexer, Outcome
-from local.cli.inputs import require_conversation, require_corpus, require_identifier, require_text
+from local.cli.inputs import (
+    require_conversation,
+    require_corpus,
+    require_identifier,
+    require_question,
+    require_text,
+)
 from local.cli.life_commands import erase_app, sweep_app
 from local.cli.model_commands import models_app
 from local.cli.release_commands import release_app
@@ -118,7 +124,7 @@ def ask(
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
 ) -> None:
     """Ask a question; the answer is written as it comes, then its sources."""
-    require_text(question, what="the question")
+    require_question(question)
     continued = None if conversation is None else require_conversation(conversation)
     with Api(find_target(user)) as api:
         asker = Asker(api=api, status=sys.stderr, answer=sys.stdout, quiet=as_json)

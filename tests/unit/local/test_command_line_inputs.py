@@ -47,6 +47,8 @@ def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(token: str) -> Non
     "words",
     [
         ["ask", os.fsdecode(b"What \xff is it?")],
+        ["ask", ""],
+        ["ask", " \n"],
         ["ask", "What?", "--conversation", "../x"],
         ["index", ".", "--corpus", "a/../b"],
         ["index", ".", "--visible-to", os.fsdecode(b"user:\xff")],
