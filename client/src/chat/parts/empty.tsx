@@ -6,8 +6,8 @@ import { Notice } from "./notice";
 
 const STARTERS = [
   "How do I get started?",
-  "What are the requirements?",
-  "What are the known limits?",
+  "How are errors handled?",
+  "Which versions are supported?",
 ];
 const LOOK_AGAIN_MS = 4_000;
 
@@ -87,8 +87,8 @@ function Shelf({
       {shown.length === 0 && (
         <div class="how-to">
           <p>
-            There are no documents yet that you may see. Index a folder of Markdown, HTML, text or
-            PDF:
+            There are no documents yet that you may see. Index a folder of Markdown, HTML, text,
+            reStructuredText or PDF:
           </p>
           <pre>
             <code>equerry index PATH</code>
