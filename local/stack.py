@@ -22,7 +22,7 @@ from local.files import read_json
 from local.liveness import SUPERVISOR, is_ours
 from local.locking import hold
 from local.machine import find_cdk, require_node
-from local.model import choose_model
+from local.model import choose_model, read_model
 from local.places import PORTS, ROOT, Places
 from local.ports import require_free
 from local.postgres import EmbeddedPostgres, reachable_home
@@ -49,6 +49,7 @@ class Stack:
         """
         require_node()
         find_cdk()
+        read_model(os.environ)
         with self._lock():
             self._prepare_emulator()
             started = self._start()
