@@ -1,8 +1,9 @@
 """`make demo`: the main job once, from nothing to a cited answer, and then the stack for you to try."""
 
+import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from local.cli.api import Api, find_target
@@ -21,7 +22,7 @@ def run_demo(stack: Stack, progress: Progress, out: TextIO = sys.stdout, *, wait
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = stack.up()
     try:
-        with Api(find_target(USER)) as api:
+        with Api(find_target(USER, _without_deployment(os.environ))) as api:
             _index(api, stack, progress)
             progress.say(f"\nasking: {QUESTION}\n")
             asker = Asker(api=api, status=sys.stderr, answer=out)
@@ -50,6 +51,11 @@ def _index(api: Api, stack: Stack, progress: Progress) -> Outcome:
         f" {len(outcome.failed)} failed"
     )
     return outcome
+
+
+def _without_deployment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The sample goes into the stack that was just started, whatever else `equerry` is pointed at."""
+    return {name: text for name, text in environ.items() if name not in ("EQUERRY_URL", "EQUERRY_TOKEN")}
 
 
 def _counting(tell: Tell) -> Callable[[int, int], None]:

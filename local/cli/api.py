@@ -13,11 +13,12 @@ import httpx
 from local.cli.inputs import require_token, require_url
 from local.cli.retrying import ask_patiently
 from local.endpoints import load_endpoints
-from local.errors import LocalError, NotRunning
+from local.errors import BadInput, LocalError, NotRunning
 from local.places import Places
 from local.tokens import Person, build_mint, load_people
 
 PREFIX = "/api/assistant"
+DEFAULT_USER = "ada"
 TIMEOUT = httpx.Timeout(40, connect=5)
 
 
@@ -32,25 +33,34 @@ class ApiRefused(LocalError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Which deployment to speak to, and as whom."""
+    """Which deployment to speak to, and as whom; `indexer` is a demo user who may index, unless ada is."""
 
     url: str
     headers: Mapping[str, str]
     token: str
     trust: ssl.SSLContext | None = None
     local: bool = True
+    indexer: str | None = None
 
 
-def find_target(user: str, environ: Mapping[str, str] = os.environ) -> Target:
+def find_target(user: str | None, environ: Mapping[str, str] = os.environ) -> Target:
     """Return EQUERRY_URL with EQUERRY_TOKEN if set, the local stack as a demo user otherwise.
+
+    Args:
+        user: the demo user's id; nobody named is ada.
 
     Raises:
         LocalError: only one of the two is set, or no demo user has that name.
-        BadInput: the address or the token cannot be meant.
+        BadInput: the address or the token cannot be meant, or a demo user is named beside a token.
         NotRunning: there is no local stack.
     """
     url, token = environ.get("EQUERRY_URL"), environ.get("EQUERRY_TOKEN")
     if url and token:
+        if user is not None:
+            raise BadInput(
+                f"--user {user} is of the local stack, and EQUERRY_TOKEN says already who asks",
+                "leave --user out, or unset EQUERRY_URL and EQUERRY_TOKEN",
+            )
         address = require_url(url).rstrip("/").removesuffix(PREFIX)
         return Target(url=address, headers={}, token=require_token(token), local=False)
     if url or token:
@@ -59,10 +69,17 @@ def find_target(user: str, environ: Mapping[str, str] = os.environ) -> Target:
         )
     places = Places.from_env(environ)
     endpoints = load_endpoints(places)
-    person = find_person(user, load_people())
+    people = load_people()
+    person = find_person(user or DEFAULT_USER, people)
     signed, _ = build_mint(places).sign(person)
     trust = ssl.create_default_context(cafile=str(places.certificate)) if places.enforce_iam else None
-    return Target(url=endpoints.http_url, headers=endpoints.headers, token=signed, trust=trust)
+    return Target(
+        url=endpoints.http_url,
+        headers=endpoints.headers,
+        token=signed,
+        trust=trust,
+        indexer=find_indexer(person, people),
+    )
 
 
 def find_person(user: str, people: tuple[Person, ...]) -> Person:
@@ -72,6 +89,13 @@ def find_person(user: str, people: tuple[Person, ...]) -> Person:
             return person
     known = ", ".join(person.user_id for person in people)
     raise LocalError(f"there is no demo user {user!r}", f"use one of {known} (local/users.toml)")
+
+
+def find_indexer(person: Person, people: tuple[Person, ...]) -> str | None:
+    """Return who may index for that person's organisation; None if nobody has to be named for it."""
+    admins = [one for one in people if one.role == "admin" and one.organisation_id == person.organisation_id]
+    named = [one.user_id for one in (*admins, person)]
+    return None if DEFAULT_USER in named else named[0]
 
 
 class Api:

@@ -32,7 +32,8 @@ class Asker:
         if not any(
             corpus["documents"] or corpus["pending"] for corpus in self.api.get("/corpora")["corpora"]
         ):
-            self._say("there are no documents to answer from yet\n  → equerry index PATH/TO/A/FOLDER")
+            whose = f" --user {self.api.target.indexer}" if self.api.target.indexer else ""
+            self._say(f"there are no documents to answer from yet\n  → equerry index PATH/TO/A/FOLDER{whose}")
 
     def ask(self, question: str, conversation_id: str | None) -> Run:
         """Put the question, show the answer while it comes, and return the ended run.

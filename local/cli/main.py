@@ -63,7 +63,9 @@ app.add_typer(erase_app, name="erase")
 app.add_typer(backfill_app, name="backfill")
 app.add_typer(models_app, name="models")
 
-UserOption = Annotated[str, typer.Option(help="A demo user of the local stack (local/users.toml).")]
+UserOption = Annotated[
+    str | None, typer.Option(help="A demo user of the local stack (local/users.toml); ada if not given.")
+]
 
 
 @app.callback()
@@ -82,7 +84,7 @@ def index_folder(
         list[str] | None,
         typer.Option(help="Who may see it (repeatable); everybody in the organisation by default."),
     ] = None,
-    user: UserOption = "ada",
+    user: UserOption = None,
     *,
     prune: Annotated[
         bool, typer.Option(help="Remove documents that are not in the folder any more.")
@@ -118,7 +120,7 @@ def index_folder(
 @app.command()
 def ask(
     question: str,
-    user: UserOption = "ada",
+    user: UserOption = None,
     conversation: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,

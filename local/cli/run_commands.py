@@ -13,13 +13,16 @@ from local.errors import BadInput
 
 run_app = typer.Typer(no_args_is_help=True, help="What happened in a turn.")
 
-UserOption = Annotated[str, typer.Option(help="A demo user of the local stack; an administrator sees all.")]
+UserOption = Annotated[
+    str | None,
+    typer.Option(help="A demo user of the local stack, ada if not given; an administrator sees all."),
+]
 
 
 @run_app.command()
 def show(
     run_id: Annotated[str, typer.Argument(help="The run's id, as an answer or a log line has it.")],
-    user: UserOption = "ada",
+    user: UserOption = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
@@ -31,7 +34,7 @@ def show(
 
 @run_app.command()
 def export(
-    user: UserOption = "ada",
+    user: UserOption = None,
     since: Annotated[str | None, typer.Option("--from", help="ISO 8601 with offset, inclusive.")] = None,
     before: Annotated[str | None, typer.Option("--to", help="ISO 8601 with offset, exclusive.")] = None,
     profile: Annotated[str | None, typer.Option(help="Only runs of this profile.")] = None,

@@ -62,11 +62,11 @@ def envelopes(*deltas: str) -> list[Envelope]:
     return [{"type": kind, "payload": payload} for kind, payload in [*events, ("done", {})]]
 
 
-def asker(api: ScriptedApi, *deltas: str, quiet: bool = False) -> Asker:
+def asker(api: ScriptedApi, *deltas: str, quiet: bool = False, indexer: str | None = None) -> Asker:
     def follow(_api: Api, _conversation: str, _run: str) -> Iterator[Envelope]:
         yield from envelopes(*deltas)
 
-    target = Target(url="http://api", headers={}, token="t")
+    target = Target(url="http://api", headers={}, token="t", indexer=indexer)
     client = Api(target, httpx.MockTransport(api))
     return Asker(api=client, status=io.StringIO(), answer=io.StringIO(), quiet=quiet, follow=follow)
 
@@ -137,6 +137,19 @@ def test_without_documents_it_says_how_to_index_and_the_question_is_put_all_the_
 
     assert "equerry index" in said(asking.status)
     assert said(asking.answer).startswith("Go to Billing.")
+
+
+@pytest.mark.parametrize(
+    ("indexer", "hint"), [(None, "index PATH/TO/A/FOLDER"), ("mira", "index PATH/TO/A/FOLDER --user mira")]
+)
+def test_who_has_no_documents_is_told_how_to_index_in_their_organisation(
+    indexer: str | None, hint: str
+) -> None:
+    asking = asker(ScriptedApi(documents=0), indexer=indexer)
+
+    asking.warn_without_documents()
+
+    assert said(asking.status).endswith(f"equerry {hint}\n")
 
 
 @pytest.mark.parametrize(("local", "remedy"), [(True, "make up"), (False, "EQUERRY_URL")])

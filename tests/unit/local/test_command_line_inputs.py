@@ -5,10 +5,11 @@ import os
 import pytest
 from typer.testing import CliRunner
 
-from local.cli.api import find_target
+from local.cli.api import find_indexer, find_person, find_target
 from local.cli.inputs import require_conversation, require_corpus
 from local.cli.main import app
 from local.errors import BadInput
+from local.tokens import load_people
 
 USAGE = 2
 
@@ -32,15 +33,31 @@ def test_a_conversation_is_named_by_its_id(text: str) -> None:
 @pytest.mark.parametrize("url", ["host", "http://", "ftp://host", "http://host:port", "http://[::1"])
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) -> None:
     with pytest.raises(BadInput, match="EQUERRY_URL"):
-        find_target("ada", {"EQUERRY_URL": url, "EQUERRY_TOKEN": "t"})
+        find_target(None, {"EQUERRY_URL": url, "EQUERRY_TOKEN": "t"})
 
 
 @pytest.mark.parametrize("token", ["tök", "a b", "a\n"])
 def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(token: str) -> None:
     with pytest.raises(BadInput, match="EQUERRY_TOKEN") as caught:
-        find_target("ada", {"EQUERRY_URL": "https://host", "EQUERRY_TOKEN": token})
+        find_target(None, {"EQUERRY_URL": "https://host", "EQUERRY_TOKEN": token})
 
     assert token not in str(caught.value)
+
+
+@pytest.mark.parametrize(("user", "indexer"), [("ada", None), ("ben", None), ("mira", "mira")])
+def test_who_indexes_for_somebody_is_an_administrator_of_their_organisation(
+    user: str, indexer: str | None
+) -> None:
+    people = load_people()
+
+    assert find_indexer(find_person(user, people), people) == indexer
+
+
+def test_a_demo_user_beside_a_token_is_refused_and_not_ignored() -> None:
+    with pytest.raises(BadInput, match="--user mira") as caught:
+        find_target("mira", {"EQUERRY_URL": "https://host", "EQUERRY_TOKEN": "t"})
+
+    assert "unset EQUERRY_URL and EQUERRY_TOKEN" in caught.value.remedy
 
 
 @pytest.mark.parametrize(
