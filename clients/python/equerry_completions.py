@@ -25,6 +25,8 @@ PATIENT = Config(connect_timeout=5, read_timeout=430, retries={"total_max_attemp
 RETRYABLE = frozenset({429, 500, 502, 503, 504})
 UNANSWERED = frozenset({"truncated", "no_answer", "function_failed"})
 """Nobody knows how far it came: what it did is paid for, and asking again is a second completion."""
+UNCONFIGURED = "no model that writes text is configured"
+"""How the detail of a `completion_failed` begins that only an operator can mend."""
 _MESSAGE = re.compile(r"\[(?P<status>\d{3}) (?P<code>[a-z_]+)\] ?(?P<detail>.*)", re.DOTALL)
 _LAST = ("result", "error")
 _SHOWN = ("thinking", "output")
@@ -58,6 +60,8 @@ class CompletionError(Exception):
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later; it is then paid for again."""
+        if self.code == "completion_failed" and self.detail.startswith(UNCONFIGURED):
+            return False
         return self.status in RETRYABLE or self.code in UNANSWERED
 
 

@@ -16,9 +16,11 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from botocore.session import get_session
+from equerry.runtime.completion import build_completion_app
+from equerry.surfaces.completion import StructuredCompletionRequestError
 
 from local.places import ROOT
-from tests.completions import ANSWER, SCHEMA, Bench
+from tests.completions import ANSWER, SCHEMA, Bench, Context
 from tests.strict.event_stream import frame
 from tests.strict.lambda_events import Invoked
 from tests.strict.lambda_server import LambdaServer, serve_lambda
@@ -166,6 +168,19 @@ def test_an_error_is_read_by_its_code(message: str, status: int, code: str, retr
         completions.complete(request())
 
     assert (caught.value.status, caught.value.code, caught.value.retryable) == (status, code, retryable)
+
+
+def test_a_stage_without_a_model_is_not_asked_again() -> None:
+    unconfigured = build_completion_app({"EQUERRY_STAGE": "test", "MODEL_PROVIDER": "extractive"})
+    with pytest.raises(StructuredCompletionRequestError) as told:
+        unconfigured(request(), Context())
+    failed = ("StructuredCompletionRequestError", str(told.value))
+
+    with answering(error=failed, begun=False) as completions, pytest.raises(helper.CompletionError) as caught:
+        completions.complete(request())
+
+    assert (caught.value.code, caught.value.retryable) == ("completion_failed", False)
+    assert helper.CompletionError(502, "completion_failed", "declined").retryable
 
 
 @pytest.mark.req("A-SCST-13")

@@ -77,7 +77,8 @@ class CompletionModels:
         if arms[0] == EXTRACTIVE:
             raise CompletionRefused(
                 "completion_failed",
-                "no model that writes text is configured: set [model] in the stage's file",
+                "no model that writes text is configured: an operator sets [model] in the stage's file, "
+                "or starts the local stack with EQUERRY_MODEL_PROVIDER; until then nobody gets an answer",
             )
         others = (arm for arm in arms[1:] if arm != EXTRACTIVE and not request.find_unsupported(arm.provider))
         # Nothing but a profile says how hard to think.
