@@ -184,6 +184,7 @@ def _report(outcome: Outcome, found: Walk, *, verbose: bool) -> None:
             ("new", outcome.new),
             ("changed", outcome.changed),
             ("unsupported", found.unsupported),
+            ("link", found.links),
         ):
             for path in paths:
                 typer.echo(f"{word:12} {path}")
@@ -199,12 +200,13 @@ def _report(outcome: Outcome, found: Walk, *, verbose: bool) -> None:
         "failed": len(outcome.failed),
         "empty": len(found.empty),
         "unsupported": len(found.unsupported),
+        "links not followed": len(found.links),
     }
     typer.echo(
         ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in ("new", "failed"))
     )
-    if found.unsupported and not verbose:
-        typer.echo("unsupported files were passed over; -v names them", err=True)
+    if (found.unsupported or found.links) and not verbose:
+        typer.echo("unsupported files and links out of the folder were passed over; -v names them", err=True)
 
 
 def run() -> None:

@@ -22,12 +22,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a folder holds, each in the order of its path; `unreadable` maps a path to the reason."""
+    """What a folder holds, each in the order of its path.
+
+    `unreadable` maps a path to the reason; `links` lead nowhere, out of the folder, or to a folder.
+    """
 
     sources: tuple[Source, ...]
     unsupported: tuple[str, ...]
     empty: tuple[str, ...] = ()
     unreadable: dict[str, str] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
 
 
 def walk(root: Path) -> Walk:
@@ -38,7 +42,10 @@ def walk(root: Path) -> Walk:
     """
     if not root.exists():
         raise LocalError(f"there is no {root}", "give the path of a folder or a file")
-    files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if _belongs(path, root))
+    seen = (
+        [root] if root.is_file() else sorted(path for path in root.rglob("*") if not _is_hidden(path, root))
+    )
+    files = [path for path in seen if path == root or _belongs(path, root)]
     base = root.parent if root.is_file() else root
     unsupported = tuple(str(file.relative_to(base)) for file in files if file.suffix.lower() not in SUPPORTED)
     found, unreadable = _read_all((file for file in files if file.suffix.lower() in SUPPORTED), base)
@@ -50,12 +57,17 @@ def walk(root: Path) -> Walk:
             f"{root} holds nothing that can be indexed ({len(files)} files, {len(empty)} of them empty)",
             f"supported: {kinds}",
         )
-    return Walk(sources, unsupported, empty, unreadable)
+    followed = set(files)
+    links = tuple(str(path.relative_to(base)) for path in seen if path.is_symlink() and path not in followed)
+    return Walk(sources, unsupported, empty, unreadable, links)
+
+
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _belongs(path: Path, root: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    return not hidden and path.is_file() and path.resolve().is_relative_to(root.resolve())
+    return path.is_file() and path.resolve().is_relative_to(root.resolve())
 
 
 def _read_all(files: Iterable[Path], base: Path) -> tuple[list[Source], dict[str, str]]:

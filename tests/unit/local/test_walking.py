@@ -54,7 +54,22 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (inside / "a.txt").write_text("x")
     (inside / "link.txt").symlink_to(outside)
 
-    assert [source.path for source in walk(inside).sources] == ["a.txt"]
+    found = walk(inside)
+
+    assert [source.path for source in found.sources] == ["a.txt"]
+    assert found.links == ("link.txt",)
+
+
+def test_a_link_that_leads_nowhere_is_named_and_one_within_the_folder_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").symlink_to(tmp_path / "a.txt")
+    (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    (tmp_path / ".hidden.md").symlink_to(tmp_path / "nowhere.md")
+
+    found = walk(tmp_path)
+
+    assert [source.path for source in found.sources] == ["a.txt", "b.txt"]
+    assert found.links == ("gone.md",)
 
 
 def test_one_file_can_be_given(tmp_path: Path) -> None:
