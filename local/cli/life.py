@@ -22,6 +22,12 @@ _PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CREDENTIALS = "check the credentials, --stage and --region"
 
+_BEGUN = "its log says more; what was begun goes on with the next run"
+_NOTHING_BEGUN = {
+    "OrganisationNotDisabled": "nothing was removed; it goes once the product calls it disabled",
+    "InvalidInput": "nothing was removed; check what was given",
+}
+
 
 class NotDone(LocalError):
     """The function refused or failed."""
@@ -76,8 +82,13 @@ class Keeper:
             raise LocalError(f"the retention function cannot be called: {failure}", hint) from failure
         if answer.get("FunctionError"):
             reason = said.get("errorMessage", "it does not say why") if isinstance(said, dict) else said
-            raise NotDone(str(reason), "its log says more; what was begun goes on with the next run")
+            kind = said.get("errorType") if isinstance(said, dict) else None
+            raise NotDone(str(reason), _NOTHING_BEGUN.get(str(kind), _BEGUN))
         return dict(said)
+
+    def keeps(self, organisation: str) -> bool:
+        """Say whether anything is kept of an organisation; raises what `send` raises."""
+        return organisation in self.send({"kind": "sweep", "dryRun": True})["organisations"]
 
     def fetch_export(self, key: str, path: Path) -> None:
         """Write an export to a file, which only its owner may read."""

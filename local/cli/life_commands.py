@@ -58,6 +58,8 @@ def retention(
     event = build_sweep(org=org, offboard=offboard, export=export, dry_run=dry_run)
     with nullcontext() if export is None else claim_file(export):
         keeper = open_keeper(stage, region)
+        if org is not None and not keeper.keeps(org):
+            typer.echo(f"nothing is kept of an organisation {org!r}; check the id", err=True)
         said = keeper.send(event)
         if export is not None:
             keeper.fetch_export(str(said["export"]), export)

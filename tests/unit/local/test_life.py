@@ -126,6 +126,26 @@ def test_a_refusal_is_told_in_the_function_s_words(said: str) -> None:
     assert str(refused.value) in said or "does not say why" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [("OrganisationNotDisabled", "nothing was removed"), ("Unavailable", "goes on with the next run")],
+)
+def test_what_a_refusal_left_begun_is_told(kind: str, hint: str) -> None:
+    said = json.dumps({"errorType": kind, "errorMessage": "no"})
+
+    with pytest.raises(NotDone) as refused:
+        build_keeper(said, error="Unhandled").send({"kind": "organisation-disabled"})
+
+    assert hint in refused.value.remedy
+
+
+def test_an_organisation_of_which_nothing_is_kept_is_known_by_it() -> None:
+    said = '{"organisations": ["acme"]}'
+
+    assert build_keeper(said).keeps("acme")
+    assert not build_keeper(said).keeps("nope")
+
+
 def test_an_export_is_written_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "export.jsonl"
 
