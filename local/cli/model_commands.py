@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from local.errors import LocalError
+from local.errors import BadInput, LocalError
 from local.files import write_json
 from local.model import KEYS
 from local.places import ROOT
@@ -67,6 +67,8 @@ def list_models(folder: Folder = EVALUATIONS) -> None:
         admitted, evaluations = find_admitted(folder), read_evaluations(folder)
     except (OSError, ValueError) as error:
         raise LocalError(str(error), "remove that file, or bring it back from git, and list again") from None
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder {folder}", "give the one that `equerry models check` wrote to")
     if not evaluations:
         typer.echo(f"no model was evaluated yet: {folder} holds none; equerry models check PROVIDER/MODEL")
     for found in evaluations:
@@ -90,11 +92,16 @@ def _read_pair(pair: str) -> "ModelChoice":
 
 def _open(choice: "ModelChoice", base_url: str | None) -> "ModelPort":
     from botocore.exceptions import NoRegionError
+    from equerry.domain.routing import KEYLESS
     from equerry.runtime.clock import SystemClock
     from equerry.runtime.models import LIVE, connect_candidate
 
+    if choice.provider in KEYLESS or choice in KEYLESS.values():
+        raise LocalError(f"{choice.provider} answers without a provider", "it needs no evaluation")
     if choice.provider not in LIVE:
-        raise LocalError(f"{choice.provider!r} is none of {', '.join(LIVE)}", "the others need no evaluation")
+        raise LocalError(
+            f"there is no provider {choice.provider!r}", f"name one of {', '.join(LIVE)}, as PROVIDER/MODEL"
+        )
     variable = KEYS.get(choice.provider)
     key = os.environ.get(variable) if variable else None
     if variable and not key:
