@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from local.files import read_json
+from local.places import PORTS
 from tests.deployed import Deployed
 
 pytestmark = pytest.mark.stack
@@ -108,6 +109,19 @@ def test_any_deployment_can_be_named_by_address_and_token(indexed: Deployed) -> 
     done = equerry(indexed, "ask", QUESTION, EQUERRY_URL=indexed.chat_url, EQUERRY_TOKEN=token)
 
     assert "forty minutes" in done.stdout, done.stderr
+
+
+def test_a_second_terminal_finds_the_stack_without_its_ports(indexed: Deployed) -> None:
+    unset = dict.fromkeys((variable for variable, _, _ in PORTS.values()), "")
+
+    done = equerry(indexed, "ask", QUESTION, **unset)
+    switches = equerry(indexed, "switch", "status", **unset)
+    told = equerry(indexed, "local", "status", **unset)
+
+    assert "forty minutes" in done.stdout, done.stderr
+    assert "conversation " in done.stderr.splitlines()[-1]
+    assert switches.returncode == 0, switches.stderr
+    assert indexed.chat_url in told.stdout
 
 
 def test_a_stack_that_does_not_run_is_said_in_a_line(tmp_path: Path, indexed: Deployed) -> None:
