@@ -9,6 +9,8 @@ import boto3
 import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from equerry.kernel.errors import EquerryError, Unavailable
+from equerry.services.offboarding import OrganisationNotDisabled
 from starlette.testclient import TestClient
 
 from local.cli.life import Keeper, NotDone, claim_file
@@ -127,11 +129,14 @@ def test_a_refusal_is_told_in_the_function_s_words(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "hint"),
-    [("OrganisationNotDisabled", "nothing was removed"), ("Unavailable", "goes on with the next run")],
+    ("failure", "hint"),
+    [
+        (OrganisationNotDisabled("active"), "nothing was removed"),
+        (Unavailable("the purge is not finished"), "goes on with the next run"),
+    ],
 )
-def test_what_a_refusal_left_begun_is_told(kind: str, hint: str) -> None:
-    said = json.dumps({"errorType": kind, "errorMessage": "no"})
+def test_what_a_refusal_left_begun_is_told(failure: EquerryError, hint: str) -> None:
+    said = json.dumps({"errorMessage": str(failure)})
 
     with pytest.raises(NotDone) as refused:
         build_keeper(said, error="Unhandled").send({"kind": "organisation-disabled"})
