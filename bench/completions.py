@@ -22,19 +22,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 from equerry.adapters.rounds.driver import DrivenModelAdapter
 from equerry.runtime.clock import SystemClock
 from equerry.runtime.completion import CompletionApp
 from equerry.runtime.completion_parts import CompletionParts
 from equerry.services.completion import ChosenModel, CompletionService
-from google import genai
 from google.genai import types
 
+from bench.vendor_clients import open_anthropic, open_bedrock, open_google, open_openai
 from local.places import ROOT
 from tests.completions import SCHEMA, Context, payload
-from tests.contract.models.subjects import KITS, PATIENT, Kit, create_bedrock_client
+from tests.contract.models.subjects import KITS, Kit
 from tests.fakes.switches import MemorySwitchAdapter
 from tests.strict import (
     anthropic_events,
@@ -239,7 +237,7 @@ def _median(taken: list[tuple[float, float]]) -> tuple[float, float]:
 
 def read_anthropic(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of events."""
-    client = _open(("anthropic", url), lambda: anthropic.Anthropic(api_key=key, base_url=url, max_retries=0))
+    client = open_anthropic(url, key)
     tools: Any = [{"name": "emit", "description": "x", "input_schema": SCHEMA}]
     with client.messages.create(
         model="claude-test-1",
@@ -256,7 +254,7 @@ def read_anthropic(url: str, key: str) -> Iterator[str]:
 
 def read_openai(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of events."""
-    client = _open(("openai", url), lambda: openai.OpenAI(api_key=key, base_url=url, max_retries=0))
+    client = open_openai(url, key)
     tools: Any = [{"type": "function", "name": "emit", "parameters": SCHEMA, "strict": False}]
     with client.responses.create(
         model="gpt-test-1",
@@ -273,7 +271,7 @@ def read_openai(url: str, key: str) -> Iterator[str]:
 
 def read_bedrock(url: str, key: str) -> Iterator[str]:
     """botocore's own stream of events."""
-    client = _open(("bedrock", url), lambda: create_bedrock_client(url, key, PATIENT))
+    client = open_bedrock(url, key)
     spec = {"toolSpec": {"name": "emit", "description": "x", "inputSchema": {"json": SCHEMA}}}
     asked = client.converse_stream(
         modelId=bedrock_server.MODEL,
@@ -288,7 +286,7 @@ def read_bedrock(url: str, key: str) -> Iterator[str]:
 
 def read_google(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of responses."""
-    client = _open(("google", url), lambda: connect_google(url, key))
+    client = open_google(url, key)
     config = types.GenerateContentConfig(
         response_mime_type="application/json", response_json_schema=SCHEMA, max_output_tokens=8000
     )
@@ -296,12 +294,6 @@ def read_google(url: str, key: str) -> Iterator[str]:
     for response in stream:
         if response.text:
             yield response.text
-
-
-def connect_google(url: str, key: str) -> genai.Client:
-    """Return the vendor's client of the strict server."""
-    options = types.HttpOptions(base_url=url, api_version="v1beta")
-    return genai.Client(api_key=key, http_options=options)
 
 
 _CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
@@ -317,13 +309,6 @@ _MODELS = {
     "google": google_server.MODEL,
 }
 _KEYS = {kit.name: kit.key for kit in KITS}
-_opened: dict[tuple[str, str], Any] = {}
-
-
-def _open(name: tuple[str, str], build: Callable[[], Any]) -> Any:
-    if name not in _opened:
-        _opened[name] = build()
-    return _opened[name]
 
 
 @contextmanager

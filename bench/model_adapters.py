@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 from equerry.engine.model import ModelRequest, Prompt, TextDelta
 from equerry.engine.thread import Thread
-from google import genai
 from google.genai import types
 
-from tests.contract.models.subjects import KITS, PATIENT, Kit, create_bedrock_client
+from bench.vendor_clients import open_anthropic, open_bedrock, open_google, open_openai
+from tests.contract.models.subjects import KITS, Kit
 from tests.strict import (
     anthropic_events,
     bedrock_events,
@@ -80,7 +78,7 @@ def measure(kit: Kit, url: str, events: int) -> tuple[float, float]:
 
 def read_anthropic(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of events."""
-    client = _open(("anthropic", url), lambda: anthropic.Anthropic(api_key=key, base_url=url, max_retries=0))
+    client = open_anthropic(url, key)
     with client.messages.create(
         model="claude-test-1", max_tokens=64, messages=[{"role": "user", "content": "Hello"}], stream=True
     ) as stream:
@@ -91,7 +89,7 @@ def read_anthropic(url: str, key: str) -> Iterator[str]:
 
 def read_openai(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of events."""
-    client = _open(("openai", url), lambda: openai.OpenAI(api_key=key, base_url=url, max_retries=0))
+    client = open_openai(url, key)
     with client.responses.create(model="gpt-test-1", input="Hello", store=False, stream=True) as stream:
         for event in stream:
             if event.type == "response.output_text.delta":
@@ -100,7 +98,7 @@ def read_openai(url: str, key: str) -> Iterator[str]:
 
 def read_bedrock(url: str, key: str) -> Iterator[str]:
     """botocore's own stream of events."""
-    client = _open(("bedrock", url), lambda: create_bedrock_client(url, key, PATIENT))
+    client = open_bedrock(url, key)
     messages = [{"role": "user", "content": [{"text": "Hello"}]}]
     with closing(client.converse_stream(modelId=bedrock_server.MODEL, messages=messages)["stream"]) as stream:
         for event in stream:
@@ -110,18 +108,12 @@ def read_bedrock(url: str, key: str) -> Iterator[str]:
 
 def read_google(url: str, key: str) -> Iterator[str]:
     """The SDK's own stream of responses."""
-    client = _open(("google", url), lambda: connect_google(url, key))
+    client = open_google(url, key)
     config = types.GenerateContentConfig(max_output_tokens=64)
     stream = client.models.generate_content_stream(model=google_server.MODEL, contents="Hello", config=config)
     for response in stream:
         if response.text:
             yield response.text
-
-
-def connect_google(url: str, key: str) -> genai.Client:
-    """Return the vendor's client of the strict server."""
-    options = types.HttpOptions(base_url=url, api_version="v1beta")
-    return genai.Client(api_key=key, http_options=options)
 
 
 _CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
@@ -130,13 +122,6 @@ _CLIENTS: dict[str, Callable[[str, str], Iterator[str]]] = {
     "bedrock": read_bedrock,
     "google": read_google,
 }
-_opened: dict[tuple[str, str], Any] = {}
-
-
-def _open(name: tuple[str, str], build: Callable[[], Any]) -> Any:
-    if name not in _opened:
-        _opened[name] = build()
-    return _opened[name]
 
 
 @contextmanager

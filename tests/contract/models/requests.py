@@ -1,5 +1,6 @@
 """Requests for the model tests, with the defaults that most of them share."""
 
+import base64
 from collections.abc import Iterable, Iterator
 
 from equerry.domain.corpora import Passage
@@ -30,6 +31,9 @@ SEARCH = ToolSpec(
         "required": ["query"],
         "additionalProperties": False,
     },
+)
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQDqF8XgAAAAAElFTkSuQmCC"
 )
 
 
@@ -113,3 +117,8 @@ def end_of(events: list[ModelEvent]) -> RoundEnd:
     last = events[-1]
     assert isinstance(last, RoundEnd)
     return last
+
+
+def arguments_of(events: list[ModelEvent]) -> list[dict[str, object]]:
+    """What each call that was handed over asks for, in order."""
+    return [dict(event.call.arguments) for event in events if isinstance(event, ToolCallReady)]

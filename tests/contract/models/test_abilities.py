@@ -15,9 +15,8 @@ from equerry.ports.model import InputUnsupported
 from equerry.runtime.models import KEYED, LIVE
 
 from tests.contract.models.codex import open_desk, told, turn
-from tests.contract.models.requests import SEARCH, ask, collect
-from tests.contract.models.subjects import KITS, Kit
-from tests.contract.models.test_faults import PNG
+from tests.contract.models.requests import PNG, SEARCH, ask, collect
+from tests.contract.models.subjects import Kit
 
 PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
 PROVIDERS = (*LIVE, "codex")
@@ -68,12 +67,6 @@ def try_to(kit: Kit, request: ModelRequest) -> Any:
 
 def show(*blocks: ImageBlock | DocumentBlock) -> ModelRequest:
     return ask("", thread=Thread((Message("user", (*blocks, TextBlock("What is this?"))),)))
-
-
-@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
-def kit(request: pytest.FixtureRequest) -> Kit:
-    found: Kit = request.param
-    return found
 
 
 def test_images_and_documents_are_sent_or_refused_as_declared(kit: Kit) -> None:

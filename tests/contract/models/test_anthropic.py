@@ -16,7 +16,7 @@ from equerry.ports.model import ModelRejected, ModelUnavailable
 from equerry.runtime.clock import SystemClock
 
 from tests.contract.models.clock import ScriptedClock
-from tests.contract.models.requests import SEARCH, ask, collect, end_of, resolve, text_of
+from tests.contract.models.requests import SEARCH, arguments_of, ask, collect, end_of, resolve, text_of
 from tests.contract.models.subjects import ANTHROPIC
 from tests.strict import anthropic_events as wire
 from tests.strict.anthropic_server import KEY, StrictAnthropicServer, serve_anthropic
@@ -37,10 +37,6 @@ def server() -> Iterator[StrictAnthropicServer]:
 def model(server: StrictAnthropicServer) -> Iterator[DrivenModelAdapter]:
     with ANTHROPIC.connect(server) as adapter:
         yield adapter
-
-
-def calls(events: list[ModelEvent]) -> list[dict[str, object]]:
-    return [dict(event.call.arguments) for event in events if isinstance(event, ToolCallReady)]
 
 
 def next_round(request: ModelRequest, events: list[ModelEvent], content: str) -> ModelRequest:
@@ -92,7 +88,7 @@ def test_several_calls_and_one_without_arguments_are_handed_over_in_order(
 ) -> None:
     server.play(wire.message(wire.tool('{"query": "a"}'), wire.tool(call_id="toolu_2"), stop="tool_use"))
 
-    assert calls(collect(model, ask())) == [{"query": "a"}, {}]
+    assert arguments_of(collect(model, ask())) == [{"query": "a"}, {}]
 
 
 def test_thinking_that_was_cut_off_is_not_kept(

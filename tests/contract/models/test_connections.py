@@ -25,12 +25,6 @@ from tests.strict.server import StrictServer
 WORDS = "Widgets are painted."
 
 
-@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
-def kit(request: pytest.FixtureRequest) -> Kit:
-    found: Kit = request.param
-    return found
-
-
 @pytest.fixture
 def server(kit: Kit) -> Iterator[StrictServer]:
     with kit.serve() as running:

@@ -1,38 +1,25 @@
 """Every provider's adapter against its strict server: every fault a typed outcome, every request legal."""
 
-import base64
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 
 import pytest
 from equerry.adapters.rounds.attempt import Timeouts
 from equerry.adapters.rounds.driver import DrivenModelAdapter
-from equerry.adapters.rounds.reading import UNUSABLE_ARGUMENTS
 from equerry.adapters.rounds.retrying import RetryPolicy
-from equerry.engine.messages import DocumentBlock, ImageBlock, Message, OpaqueBlock, TextBlock
 from equerry.engine.model import (
-    ModelEvent,
-    ModelRequest,
-    OpaqueState,
-    ReasoningLevel,
     TextDelta,
-    ThinkingDelta,
-    ToolCallReady,
 )
-from equerry.engine.thread import Thread
 from equerry.kernel.errors import EquerryError
-from equerry.kernel.usage import Usage
 from equerry.ports.model import (
-    InputUnsupported,
     ModelCancelled,
     ModelRejected,
     ModelUnavailable,
     ModelUnusable,
 )
 
-from tests.contract.models.requests import SEARCH, ask, collect, end_of, news, resolve, text_of
+from tests.contract.models.requests import ask, collect, news, text_of
 from tests.contract.models.subjects import KITS, Kit, throttle
 from tests.strict.replies import Drop, Failure, Finish, Hang, Item, Raw, Reply, Stall, Stream, Then
 from tests.strict.server import StrictServer
@@ -40,42 +27,6 @@ from tests.strict.server import StrictServer
 SECRET_WORDS = "the merger is on Friday"
 PATIENCE_S = 30.0
 """How long a test waits for what must come; it never waits so long when all is well."""
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQDqF8XgAAAAAElFTkSuQmCC"
-)
-
-
-@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
-def kit(request: pytest.FixtureRequest) -> Kit:
-    found: Kit = request.param
-    return found
-
-
-@pytest.fixture
-def server(kit: Kit) -> Iterator[StrictServer]:
-    with kit.serve() as running:
-        yield running
-
-
-@pytest.fixture
-def model(kit: Kit, server: StrictServer) -> Iterator[DrivenModelAdapter]:
-    with kit.connect(server) as adapter:
-        yield adapter
-
-
-def calls(events: list[ModelEvent]) -> list[dict[str, object]]:
-    return [dict(event.call.arguments) for event in events if isinstance(event, ToolCallReady)]
-
-
-def next_round(request: ModelRequest, events: list[ModelEvent], content: str) -> ModelRequest:
-    """As the loop would go on, the provider's own state kept in its place."""
-    blocks = [
-        event.block if isinstance(event, OpaqueState) else event.call
-        for event in events
-        if isinstance(event, OpaqueState | ToolCallReady)
-    ]
-    results = resolve(request, events, content).thread.messages[-1]
-    return ask("", thread=Thread((*request.thread.answer(*blocks).messages, results)))
 
 
 def list_faults(kit: Kit) -> dict[str, Reply]:
@@ -340,154 +291,3 @@ def test_neither_key_nor_prompt_is_in_what_is_raised(
     told = "".join(traceback.format_exception(caught.value))
     assert kit.key not in told
     assert SECRET_WORDS not in told
-
-
-@pytest.mark.parametrize("fault", ["cut_off", "whole_but_cut_off"])
-@pytest.mark.req("F-GATE-03")
-def test_a_tool_call_of_a_truncated_round_is_never_handed_over(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter, fault: str
-) -> None:
-    server.play(getattr(kit, fault))
-
-    events = collect(model, ask())
-
-    assert calls(events) == []
-    assert (text_of(events), end_of(events).stop) == ("Let me look.", "max_tokens")
-
-
-@pytest.mark.req("F-GATE-03")
-def test_a_tool_call_with_unusable_arguments_is_handed_over_with_its_problem(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.unusable)
-
-    events = collect(model, ask())
-
-    (ready,) = [event for event in events if isinstance(event, ToolCallReady)]
-    assert (ready.call.arguments, ready.call.problem) == ({}, UNUSABLE_ARGUMENTS)
-    assert end_of(events).stop == "tool_use"
-
-
-@pytest.mark.req("F-GATE-03")
-def test_a_tool_call_of_a_filtered_round_is_never_handed_over(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.filtered)
-
-    events = collect(model, ask())
-
-    assert calls(events) == []
-    assert end_of(events).stop in ("filtered", "refusal")
-
-
-@pytest.mark.req("F-GATE-05")
-def test_the_same_round_costs_the_same_whoever_counts(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.call)
-
-    usage = end_of(collect(model, ask())).usage
-
-    assert usage == Usage(
-        input_tokens=331,
-        output_tokens=42,
-        cached_input_tokens=300,
-        cache_write_tokens=20 if kit.counts_cache_writes else 0,
-        reasoning_tokens=usage.reasoning_tokens,
-    )
-    assert usage.reasoning_tokens in (0, 7)
-
-
-def test_thoughts_are_shown_apart_and_sent_back_as_they_came(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.call, kit.answer)
-    request = ask()
-
-    events = collect(model, request)
-    answered = collect(model, next_round(request, events, "Widgets are painted."))
-
-    assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["Let me see."]
-    assert text_of(events) == ""
-    assert len([event for event in events if isinstance(event, OpaqueState)]) == 1
-    assert text_of(answered) == "Widgets are painted."
-    assert server.violations == []
-
-
-def test_a_message_of_another_providers_thoughts_alone_leaves_the_thread_legal(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.answer)
-    foreign = OpaqueBlock(provider="another", payload="{}")
-    thread = Thread().say("Hello").answer(foreign).say("Are you there?")
-
-    collect(model, ask(thread=thread))
-
-    assert server.violations == []
-
-
-@pytest.mark.parametrize("reasoning", [None, "medium"])
-def test_one_tool_can_be_forced_with_and_without_reasoning(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter, reasoning: ReasoningLevel | None
-) -> None:
-    server.play(kit.forced)
-
-    events = collect(model, ask(forced_tool=SEARCH.name, reasoning=reasoning))
-
-    assert calls(events) == [{"query": "widgets"}]
-    assert server.violations == []
-
-
-def test_a_level_of_reasoning_is_legal(kit: Kit, server: StrictServer, model: DrivenModelAdapter) -> None:
-    server.play(kit.answer)
-
-    collect(model, ask(reasoning="high"))
-
-    assert server.violations == []
-
-
-def test_pictures_stand_before_the_words_they_belong_to(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.answer)
-    picture = ImageBlock(media_type="image/png", content=PNG)
-    said = (TextBlock("Image 1: a widget"), picture, TextBlock("What is this?"))
-
-    collect(model, ask("", thread=Thread((Message("user", said),))))
-
-    assert server.violations == []
-    sent = str(server.requests[0])
-    places = [sent.index(part) for part in ("Image 1", base64.b64encode(PNG).decode(), "What is")]
-    assert places == sorted(places)
-
-
-def test_a_document_is_read_or_refused_before_anything_is_sent(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.answer)
-    document = DocumentBlock(url="https://bucket.test/plan.pdf?X-Amz-Signature=s3cret", title="Plan")
-    request = ask("", thread=Thread((Message("user", (document, TextBlock("What is this?"))),)))
-
-    if kit.reads_documents:
-        collect(model, request)
-        assert server.violations == []
-        return
-    with pytest.raises(InputUnsupported) as caught:
-        collect(model, request)
-    assert caught.value.code == "documents_unsupported"
-    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
-    assert server.requests == []
-
-
-def test_results_come_first_in_their_message_whatever_was_said_with_them(
-    kit: Kit, server: StrictServer, model: DrivenModelAdapter
-) -> None:
-    server.play(kit.call, kit.answer)
-    request = ask()
-    answered = next_round(request, collect(model, request), "Nothing.")
-    (*before, results) = answered.thread.messages
-    mixed = Message("user", (TextBlock("Hurry."), *results.blocks))
-
-    collect(model, ask("", thread=Thread((*before, mixed))))
-
-    assert server.violations == []

@@ -1,7 +1,6 @@
 """Every provider's adapter against bytes that are legal and awkward, or that something in between spoilt."""
 
 import gzip
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -12,10 +11,9 @@ from equerry.adapters.google.model import connect_google
 from equerry.adapters.openai.model import connect_openai
 from equerry.adapters.rounds.allowance import ALWAYS_ALLOWED
 from equerry.adapters.rounds.driver import DrivenModelAdapter
-from equerry.engine.model import ModelEvent, ToolCallReady
 from equerry.ports.model import ModelGone, ModelRejected, ModelUnavailable, ModelUnusable
 
-from tests.contract.models.requests import SEARCH, ask, collect, end_of, text_of
+from tests.contract.models.requests import SEARCH, arguments_of, ask, collect, end_of, text_of
 from tests.contract.models.subjects import ANTHROPIC, BEDROCK, GOOGLE, KITS, OPENAI, Kit, RealClock, throttle
 from tests.strict import anthropic_events, bedrock_events, google_events, google_server, openai_events
 from tests.strict.replies import Event, Failure, Item, Raw, Stall, Stream
@@ -23,24 +21,6 @@ from tests.strict.server import StrictServer
 
 MODELS = {"anthropic": "claude-test-1", "openai": "gpt-test-1", "google": google_server.MODEL}
 WORDS = "Größe: 5 € – 日本語 🎨, ja."
-
-
-@pytest.fixture(params=KITS, ids=lambda kit: kit.name)
-def kit(request: pytest.FixtureRequest) -> Kit:
-    found: Kit = request.param
-    return found
-
-
-@pytest.fixture
-def server(kit: Kit) -> Iterator[StrictServer]:
-    with kit.serve() as running:
-        yield running
-
-
-@pytest.fixture
-def model(kit: Kit, server: StrictServer) -> Iterator[DrivenModelAdapter]:
-    with kit.connect(server) as adapter:
-        yield adapter
 
 
 def say(kit: Kit, *words: str) -> tuple[Event, ...]:
@@ -78,10 +58,6 @@ def cut(data: bytes, size: int) -> tuple[Item, ...]:
     return tuple(Raw(data[at : at + size]) for at in range(0, len(data), size))
 
 
-def calls(events: list[ModelEvent]) -> list[dict[str, object]]:
-    return [dict(event.call.arguments) for event in events if isinstance(event, ToolCallReady)]
-
-
 @pytest.mark.parametrize("size", [1, 7])
 @pytest.mark.req("F-GATE-01")
 def test_a_character_may_be_cut_by_the_network(
@@ -96,7 +72,7 @@ def test_a_character_may_be_cut_by_the_network(
 def test_arguments_may_be_cut_anywhere(kit: Kit, server: StrictServer, model: DrivenModelAdapter) -> None:
     server.play(Stream(cut(encode(server, search(kit, *'{"query": "Größe 🎨"}')), 3)))
 
-    assert calls(collect(model, ask())) == [{"query": "Größe 🎨"}]
+    assert arguments_of(collect(model, ask())) == [{"query": "Größe 🎨"}]
 
 
 def test_arguments_may_be_cut_between_the_halves_of_a_character(
@@ -104,7 +80,7 @@ def test_arguments_may_be_cut_between_the_halves_of_a_character(
 ) -> None:
     server.play(search(kit, '{"query": "Größe \ud83c', '\udfa8"}'))
 
-    assert calls(collect(model, ask())) == [{"query": "Größe 🎨"}]
+    assert arguments_of(collect(model, ask())) == [{"query": "Größe 🎨"}]
 
 
 @pytest.mark.parametrize("kit", [kit for kit in KITS if kit is not BEDROCK], ids=lambda kit: kit.name)
@@ -238,7 +214,7 @@ def test_two_calls_under_one_id_are_both_handed_over(
 
     events = collect(model, ask(tools=(SEARCH,)))
 
-    assert calls(events) == [{"query": "a"}, {"query": "b"}]
+    assert arguments_of(events) == [{"query": "a"}, {"query": "b"}]
     assert end_of(events).stop == "tool_use"
 
 

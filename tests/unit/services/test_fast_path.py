@@ -1,12 +1,9 @@
 """Questions that need no model are answered where they are accepted, by the one run path, or by a worker."""
 
-import contextlib
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from equerry.domain.catalogue import ProductRoute, read_catalogue
+from equerry.domain.catalogue import ProductRoute
 from equerry.domain.fast_path import FastPath
 from equerry.domain.intents import HowToIntent, Intent, IntentContext, NavigateIntent, NoIntent
 from equerry.domain.profiles import Profile
@@ -14,67 +11,24 @@ from equerry.domain.turn_context import TurnContext
 from equerry.kernel.errors import Unavailable
 from equerry.kernel.identifiers import CorpusId
 from equerry.kernel.usage import Usage
-from equerry.services.pulse import ALIVE_S
-from equerry.services.turns import Acceptance
 
 from tests.fakes.catalogues import MemoryCatalogueAdapter
 from tests.fakes.documents import MemoryDocumentAdapter
 from tests.fakes.profiles import MemoryProfileAdapter
+from tests.unit.services.fast_world import (
+    CATALOGUE,
+    GO,
+    HOW,
+    OTHER,
+    PROFILE,
+    answer_of,
+    ask,
+    assert_ended_once,
+    fast_world,
+    sent,
+)
 from tests.unit.services.library import publish_help
-from tests.unit.services.world import ADA, EVE, TRACE_ID, Mortality, ProcessKilled, World
-
-GO = "Take me to the dashboard"
-HOW = "How do I import rates?"
-OTHER = "Which rate is cheapest?"
-CATALOGUE = read_catalogue(
-    "pages",
-    [
-        {"id": "dashboard", "label": "Dashboard", "path": "/dashboard"},
-        {"id": "rates", "label": "Rates", "path": "/projects/:projectId/rates"},
-    ],
-)
-PROFILE = Profile(
-    name="docs",
-    version="v1",
-    title="Docs",
-    identity="You help.",
-    guidance="Search first.",
-    fast_path=FastPath(catalogue="pages", help=(CorpusId("help"),)),
-)
-
-
-def fast_world(**changed: Any) -> World:
-    world = World(
-        profiles=MemoryProfileAdapter(PROFILE), catalogues=MemoryCatalogueAdapter(CATALOGUE), **changed
-    )
-    article = {"Import rates": "Choose Import and pick a file."}
-    publish_help(MemoryDocumentAdapter(world.library), "rates.md", "Rates", article)
-    return world
-
-
-def ask(world: World, text: str, context: TurnContext | None = None) -> Acceptance:
-    return world.turns.submit(ADA, world.open_conversation(), text, context=context)
-
-
-def sent(world: World) -> list[str]:
-    """Return what the entry point asked of the queue."""
-    return [effect for effect in world.entry_fate.effects if effect.startswith("queue.")]
-
-
-def answer_of(world: World, accepted: Acceptance) -> str:
-    (said,) = [m for m in world.store.messages[accepted.conversation_id] if m.role == "assistant"]
-    return said.text
-
-
-def assert_ended_once(world: World, accepted: Acceptance) -> None:
-    types = world.types(accepted.run_id)
-    assert [e.seq for e in world.envelopes(accepted.run_id)] == list(range(1, len(types) + 1))
-    assert (types[0], types[-1], types.count("done")) == ("accepted", "done", 1)
-    run = world.store.runs[accepted.run_id]
-    assert run.status == "ended"
-    assert len([m for m in world.store.messages[run.conversation_id] if m.role == "assistant"]) <= 1
-    assert world.leases.find_lease(run.conversation_id) is None
-    assert sum(world.admissions.windows[ADA.organisation_id].hours.values()) == run.usage.tokens
+from tests.unit.services.world import ADA, EVE, TRACE_ID, World
 
 
 @pytest.mark.req("A-TURN-02", "A-NAV-04", "F-ORCH-04", "F-ORCH-05")
@@ -303,145 +257,7 @@ def test_the_shipped_tier_takes_what_the_words_say_as_it_is(text: str) -> None:
     assert world.model.requests == []
 
 
-def effects_of(text: str, kill_at: int = 0, *, after: bool = False) -> tuple[World, Callable[[], Acceptance]]:
-    world = fast_world(entry_fate=Mortality(kill_at=kill_at, after=after))
-    conversation = world.open_conversation()
-    return world, lambda: world.turns.submit(ADA, conversation, text, key="k")
-
-
-def count_effects(text: str) -> int:
-    world, submit = effects_of(text)
-    submit()
-    return len(world.entry_fate.effects)
-
-
-@pytest.mark.req("F-ENV-07")
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("text", [GO, HOW])
-def test_an_entry_point_killed_at_any_effect_leaves_nothing_that_does_not_end(text: str, after: bool) -> None:
-    for kill_at in range(1, count_effects(text) + 1):
-        world, submit = effects_of(text, kill_at, after=after)
-        with contextlib.suppress(ProcessKilled):
-            submit()
-
-        world.entry_fate = Mortality()
-        world.clock.advance(400)
-        world.recovery.settle_lapsed()
-
-        for run in world.store.runs.values():
-            assert_ended_once(world, _acceptance(run))
-        accepted = submit()
-        world.deliver(accepted)
-        assert_ended_once(world, accepted)
-
-
-@pytest.mark.parametrize("text", [GO, HOW])
-def test_a_reader_hears_of_a_dead_entry_point_within_a_worker_s_time_once_it_had_begun(text: str) -> None:
-    world, submit = effects_of(text)
-    submit()
-    begun = world.entry_fate.effects.index("leases.claim") + 2
-
-    for kill_at in range(begun, count_effects(text) + 1):
-        world, submit = effects_of(text, kill_at)
-        with pytest.raises(ProcessKilled):
-            submit()
-        world.entry_fate = Mortality()
-        world.clock.advance(ALIVE_S + 1)
-        world.recovery.settle_lapsed()
-
-        (run,) = world.store.runs.values()
-        assert_ended_once(world, _acceptance(run))
-
-
-@pytest.mark.parametrize("text", [GO, HOW])
-def test_a_store_that_fails_once_in_the_fast_path_leaves_the_turn_to_a_worker(text: str) -> None:
-    world, submit = effects_of(text)
-    submit()
-    names = world.entry_fate.effects
-    for failing in range(names.index("leases.claim") + 1, len(names) + 1):
-        world = fast_world(entry_fate=Failing(failing))
-
-        accepted = ask(world, text)
-        if sent(world):
-            world.deliver(accepted)
-        world.clock.advance(400)
-        world.recovery.settle_lapsed()
-
-        assert_ended_once(world, accepted)
-        had_begun = failing > names.index("runs.start_run") + 2  # its first words are in the log
-        assert len(world.model.requests) == (0 if had_begun else 1), names[failing - 1]
-
-
-class Failing(Mortality):
-    """A process whose nth effect fails once, and that lives on."""
-
-    def __init__(self, fail_at: int) -> None:
-        super().__init__()
-        self._fail_at = fail_at
-
-    def run(self, what: str, act: Callable[[], Any]) -> Any:
-        self.effects.append(what)
-        if len(self.effects) == self._fail_at:
-            raise Unavailable(f"{what} does not answer")
-        return act()
-
-
-def test_the_same_question_under_the_same_key_is_answered_once() -> None:
-    world, submit = effects_of(GO)
-
-    first, again = submit(), submit()
-
-    assert first.run_id == again.run_id
-    assert (again.mode, sent(world)) == ("inline", [])
-    assert_ended_once(world, first)
-
-
-def test_a_run_that_has_begun_to_answer_is_never_begun_again_by_a_worker() -> None:
-    world, submit = effects_of(GO)
-    submit()
-    said = world.entry_fate.effects.index("runs.end_run") + 1
-    world, submit = effects_of(GO, said)
-    with pytest.raises(ProcessKilled):
-        submit()
-    (run,) = world.store.runs.values()
-    world.entry_fate = Mortality()
-    world.clock.advance(ALIVE_S + 1)
-
-    world.deliver(_acceptance(run))
-
-    assert world.model.requests == []
-    assert world.types(run.run_id) == [
-        *("accepted", "step", "token", "ui_action", "message", "error", "done"),
-    ]
-    assert answer_of(world, _acceptance(run)) == "**Dashboard** is at [/dashboard](/dashboard)."
-
-
-def test_another_question_waits_while_one_is_being_answered_in_place() -> None:
-    world, submit = effects_of(GO)
-    submit()
-    claimed = world.entry_fate.effects.index("leases.claim") + 1
-    world, submit = effects_of(GO, claimed, after=True)
-    with pytest.raises(ProcessKilled):
-        submit()
-
-    (run,) = world.store.runs.values()
-    lease = world.leases.find_lease(run.conversation_id)
-    assert lease is not None
-    assert (lease.token, lease.until) == (1, world.clock.now() + timedelta(seconds=ALIVE_S))
-    assert world.deliver(_acceptance(run)) == "not_ours"
-
-
 def _with(fast_path: FastPath) -> Profile:
     return Profile(
         name="docs", version="v1", title="Docs", identity="You.", guidance="Search.", fast_path=fast_path
-    )
-
-
-def _acceptance(run: Any) -> Acceptance:
-    return Acceptance(
-        run_id=run.run_id,
-        conversation_id=run.conversation_id,
-        user_message_id=run.user_message_id,
-        assistant_message_id=run.assistant_message_id,
-        mode=run.mode,
     )

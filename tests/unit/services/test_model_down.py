@@ -12,7 +12,7 @@ from equerry.services.answering import STANDING_IN
 
 from tests.fakes.profiles import MemoryProfileAdapter
 from tests.unit.engine.playing import ProbeTool
-from tests.unit.services.test_fast_path import GO, HOW, OTHER, answer_of, ask, fast_world
+from tests.unit.services.fast_world import GO, HOW, OTHER, answer_of, ask, fast_world
 from tests.unit.services.world import ADA, PROFILE, World
 
 OTHER_MODEL = ModelChoice(provider="other", model="m-2")

@@ -15,7 +15,7 @@ from equerry.kernel.identifiers import RunId
 from equerry.kernel.usage import Usage
 from equerry.services.pulse import ALIVE_S
 
-from tests.unit.services.test_gateway import GONE, MAIN, SPARE, House
+from tests.unit.services.house import GONE, MAIN, SPARE, House
 from tests.unit.services.world import ADA, Mortality, ProcessKilled, World
 
 HAIKU = ModelChoice(provider="anthropic", model="claude-haiku-4-5")
